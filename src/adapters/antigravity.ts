@@ -1,0 +1,238 @@
+/**
+ * Antigravity's CLI, `agy`. From reports (floor 1.2.10, newest seen 1.5.15), not measured: it is on no registry. Exit 0 says
+ * little here: a success needs a result event that says so, words in it, no denied action and no error line.
+ */
+import type {
+  Adapter,
+  EventReader,
+  Invocation,
+  InvocationRequest,
+  Observation,
+  ReaderFacts,
+} from '../model/adapter.ts';
+import { err } from '../model/result.ts';
+import { byteLength, incompatible, invocation, type Places, slugProblem } from './argv.ts';
+import { FINAL_TEXT_BYTES, tail } from './bounded-text.ts';
+import {
+  activity,
+  type Draft,
+  eventReader,
+  NOTHING_SEEN,
+  providerWait,
+  setError,
+  setFinalText,
+  setSuccess,
+  toolActivity,
+} from './event-reader.ts';
+import { type JsonObject, listOf, objectOf, stringOf } from './json-lines.ts';
+import { parseModelList } from './model-list.ts';
+import { eventRefusal, refusal } from './refusal.ts';
+import { type Sentinel, uncoloured } from './sentinel.ts';
+import { tokens } from './usage.ts';
+import { readVersionBy } from './version.ts';
+
+const LOGIN = ['Authentication required. Please visit the URL', 'Waiting for authentication'] as const;
+const own = (start: string, code: Sentinel['code']): Sentinel => ({ start, streams: ['stderr'], code });
+const SENTINELS: readonly Sentinel[] = [
+  ...LOGIN.map((start) => own(start, 'AUTH_REQUIRED')),
+  own('RESOURCE_EXHAUSTED (code 429)', 'RATE_LIMITED'),
+  own('AI credits balance is too low', 'QUOTA_EXHAUSTED'),
+  own('No capacity available for model', 'OVERLOADED'),
+  own('AGY_ERROR:', 'read'),
+  own('error:', 'read'),
+];
+/** Lines on stderr that undo a success, whatever the result says. */
+const FAILURES = ['print timeout after', 'AGY_ERROR:', 'error:', 'jetski: no output produced'] as const;
+
+/** macOS gives the temporary folder by two names. */
+const sameFolder = (a: string, b: string): boolean =>
+  a.replace(/^\/private(?=\/)/, '').replace(/\/+$/, '') === b.replace(/^\/private(?=\/)/, '').replace(/\/+$/, '');
+
+function agyReader(facts: ReaderFacts = {}): EventReader {
+  const words = tail(FINAL_TEXT_BYTES);
+  /** What forbids a success; the first one said. */
+  let failure: string | null = null;
+
+  const onInit = (event: JsonObject, draft: Draft): void => {
+    const init = objectOf(event.init);
+    draft.sessionId = stringOf(event.conversation_id) ?? draft.sessionId;
+    draft.model = stringOf(init.model) ?? draft.model;
+    const cwd = stringOf(init.cwd);
+    if (facts.workspace !== undefined && cwd !== null && !sameFolder(cwd, facts.workspace)) {
+      failure ??= `agy works in ${cwd} and not in the workspace`;
+    }
+  };
+
+  const onStep = (step: JsonObject): readonly Observation[] => {
+    const text = stringOf(step.text_delta);
+    if (text !== null) words.add(text);
+    const tool = objectOf(step.tool_info);
+    const name = stringOf(tool.name) ?? stringOf(tool.tool_name);
+    if (name !== null) return toolActivity(name, objectOf(tool.args ?? tool.input));
+    return activity(text ?? stringOf(step.step_type) ?? 'working');
+  };
+
+  const onResult = (result: JsonObject, draft: Draft): void => {
+    const usage = objectOf(result.usage);
+    const status = stringOf(result.status) ?? 'no status';
+    draft.resultSeen = true;
+    draft.usage = {
+      input_tokens: tokens(usage.input_tokens),
+      output_tokens: tokens(usage.output_tokens),
+      cache_read_tokens: tokens(usage.cache_read_tokens),
+      total_tokens: tokens(usage.total_tokens),
+      cost_usd: null,
+    };
+    const response = stringOf(result.response);
+    if (response !== null) {
+      words.clear();
+      words.add(response);
+    }
+    if (listOf(result.denied_actions).length > 0) failure ??= 'agy was denied an action';
+    if (status === 'SUCCESS') {
+      setSuccess(draft);
+      return;
+    }
+    const error = result.error;
+    const said = stringOf(error) ?? stringOf(objectOf(error).message) ?? status;
+    setError(draft, said, eventRefusal(null, said, facts.now));
+  };
+
+  return eventReader(
+    {
+      sentinels: SENTINELS,
+      promisesResult: true,
+      onEvent(event, draft) {
+        switch (event.event) {
+          case 'init':
+            onInit(event, draft);
+            return NOTHING_SEEN;
+          case 'step_update':
+            return onStep(objectOf(event.step_update));
+          case 'result':
+            onResult(objectOf(event.result), draft);
+            return [{ kind: 'finished' }];
+          default:
+            return NOTHING_SEEN;
+        }
+      },
+      onPlainLine(line, stream) {
+        const said = uncoloured(line);
+        if (stream !== 'stderr') return NOTHING_SEEN;
+        if (FAILURES.some((start) => said.startsWith(start))) failure ??= said.slice(0, 1000);
+        // It waits for a login that nobody will make: shown as waiting, so that the provider's limit ends it.
+        return LOGIN.some((start) => said.startsWith(start))
+          ? providerWait(refusal('AUTH_REQUIRED', said, 'stderr'))
+          : NOTHING_SEEN;
+      },
+      conclude(draft) {
+        const text = words.text();
+        setFinalText(draft, text);
+        if (draft.status === 'success' && text.trim() === '') failure ??= 'agy reported success without a response';
+        if (failure !== null && draft.status !== 'error') setError(draft, failure, draft.refusal);
+      },
+    },
+    facts,
+  );
+}
+
+/** Below the 128 KiB of one argument, with room for the flag before it. */
+const LONGEST_ARGUMENT_PROMPT = 120 * 1024;
+
+/** agy's own limit: it must end before it is ended, to still write its result. */
+const innerSeconds = (timeoutSeconds: number): number => Math.max(timeoutSeconds - 30, Math.ceil(timeoutSeconds / 2));
+
+const EFFORT_SUFFIX = /-(minimal|low|medium|high|xhigh|max)$/;
+
+function flags(request: InvocationRequest, workspace: string): readonly string[] {
+  const { model, effort } = request;
+  // A slug that ends in an effort does not take the flag.
+  const takesEffort = effort !== null && !(model !== null && EFFORT_SUFFIX.test(model));
+  return [
+    ...(model === null ? [] : ['--model', model]),
+    ...(takesEffort ? ['--effort', effort] : []),
+    '--output-format',
+    'stream-json',
+    '--print-timeout',
+    `${innerSeconds(request.timeoutSeconds)}s`,
+    '--dangerously-skip-permissions',
+    '--disable-slash-commands',
+    '--add-dir',
+    workspace,
+  ];
+}
+
+/** A short prompt is the last argument with stdin closed; a long one a line on stdin, open until the result. */
+function transport(request: InvocationRequest): {
+  readonly recipe: (places: Places) => readonly string[];
+  readonly stdin: Invocation['stdin'];
+} {
+  const { prompt } = request;
+  if (byteLength(prompt) <= LONGEST_ARGUMENT_PROMPT && !prompt.includes('\u0000')) {
+    return {
+      recipe: (places) => [...flags(request, places.workspace), `-p=${places.prompt}`],
+      stdin: { kind: 'null' },
+    };
+  }
+  const line = `${JSON.stringify({ event: 'user', message: { content: prompt } })}\n`;
+  return {
+    recipe: (places) => [...flags(request, places.workspace), '--input-format', 'stream-json'],
+    stdin: { kind: 'bytes', bytes: new TextEncoder().encode(line), openUntilFinished: true },
+  };
+}
+
+export const antigravity: Adapter = {
+  name: 'antigravity',
+  programs: ['agy'],
+  probe: {
+    version: { args: ['--version'] },
+    readVersion: readVersionBy({
+      product: "Antigravity's CLI",
+      line: /^(?:agy )?v?(\d+\.\d+\.\d+\S*)$/,
+      floor: [1, 2, 10],
+      cure: 'Install agy, or name its executable in the profile.',
+    }),
+    help: [{ args: ['--help'] }],
+    requiredFlags: [
+      '--print',
+      '--output-format',
+      '--print-timeout',
+      '--dangerously-skip-permissions',
+      '--model',
+      '--add-dir',
+    ],
+  },
+  credentials: {
+    subscription: [],
+    metered: ['GEMINI_API_KEY', 'ANTIGRAVITY_API_KEY'],
+    // Its keyring is reached through the session bus.
+    settings: ['DBUS_SESSION_BUS_ADDRESS'],
+  },
+  environment: { AGY_CLI_DISABLE_AUTO_UPDATE: '1' },
+  stateFolders: [{ variable: null, path: '.gemini' }],
+  loginFiles: [],
+  invoke(request) {
+    const problem = slugProblem(request);
+    if (problem !== null) return err(problem);
+    if (/\/\.[^/]/.test(request.workspace)) {
+      return incompatible(
+        'agy silently works in another folder where a part of the path begins with a dot. Choose a state directory without one (--state-dir).',
+      );
+    }
+    const suffix = request.model === null ? undefined : EFFORT_SUFFIX.exec(request.model)?.[1];
+    if (request.effort !== null && suffix !== undefined && suffix !== request.effort) {
+      return err({
+        code: 'UNRESOLVED_MODEL_SLUG',
+        message: `The model ${request.model} fixes its effort and the profile asks for ${request.effort}. Remove one of the two.`,
+      });
+    }
+    const { recipe, stdin } = transport(request);
+    return invocation(request, recipe, { stdin });
+  },
+  reader: agyReader,
+  lingerMs: 3000,
+  models: {
+    commands: [{ args: ['--output-format', 'json', 'models'] }, { args: ['models'] }],
+    parse: parseModelList,
+  },
+};

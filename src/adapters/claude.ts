@@ -1,0 +1,194 @@
+/** Claude Code. Measured: 2.1.197 and 2.1.332. */
+import type { Adapter, EventReader, Observation, ReaderFacts } from '../model/adapter.ts';
+import type { RefusalCode } from '../model/codes.ts';
+import type { Usage } from '../model/observation.ts';
+import { err } from '../model/result.ts';
+import { incompatible, invocation, promptBytes, slugProblem } from './argv.ts';
+import {
+  activity,
+  type Draft,
+  eventReader,
+  NOTHING_SEEN,
+  providerWait,
+  setError,
+  setFinalText,
+  setSuccess,
+  toolActivity,
+} from './event-reader.ts';
+import { contentText, type JsonObject, listOf, numberOf, objectOf, stringOf } from './json-lines.ts';
+import { eventRefusal, refusal, refusalCode } from './refusal.ts';
+import type { Sentinel } from './sentinel.ts';
+import { dollars, sumTokens, tokens } from './usage.ts';
+import { readVersionBy } from './version.ts';
+
+/** Text mode prints errors on stdout; in JSON mode only what never became an event comes as a plain line. */
+const own = (start: string, code: Sentinel['code']): Sentinel => ({ start, streams: ['stdout', 'stderr'], code });
+const SENTINELS: readonly Sentinel[] = [
+  own('Not logged in · Please run /login', 'AUTH_REQUIRED'),
+  own('Invalid API key · ', 'AUTH_REJECTED'),
+  own('Failed to authenticate. API Error: ', 'AUTH_REJECTED'),
+  own('Credit balance is too low', 'QUOTA_EXHAUSTED'),
+  own('Claude AI usage limit reached', 'RATE_LIMITED'),
+  own('API Error: Request rejected (429)', 'RATE_LIMITED'),
+  own('API Error: Unable to connect to API', 'PROVIDER_UNREACHABLE'),
+  ...[500, 502, 503, 504, 529].map((status) => own(`API Error: ${status} `, 'read')),
+];
+
+/** The words of `system/api_retry`. */
+const RETRY_CODES: ReadonlyMap<string, RefusalCode> = new Map([
+  ['authentication_failed', 'AUTH_REJECTED'],
+  ['rate_limit', 'RATE_LIMITED'],
+  ['server_error', 'PROVIDER_ERROR'],
+  ['overloaded', 'OVERLOADED'],
+]);
+
+/** Messages that the CLI writes itself, in the model's place. */
+const SYNTHETIC = '<synthetic>';
+
+function usageOf(result: JsonObject): Usage {
+  const usage = objectOf(result.usage);
+  const input = tokens(usage.input_tokens);
+  const output = tokens(usage.output_tokens);
+  const cached = tokens(usage.cache_read_input_tokens);
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: cached,
+    // Anthropic counts cached input apart from input.
+    total_tokens: sumTokens(input, output, cached, tokens(usage.cache_creation_input_tokens)),
+    cost_usd: dollars(result.total_cost_usd),
+  };
+}
+
+function claudeReader(facts: ReaderFacts = {}): EventReader {
+  /** The CLI's own message about a failed request; the result event repeats it, unless the CLI was stopped before. */
+  let failed: string | null = null;
+
+  const onRetry = (event: JsonObject): readonly Observation[] => {
+    const word = stringOf(event.error) ?? 'unknown';
+    const status = numberOf(event.error_status);
+    const code =
+      RETRY_CODES.get(word) ??
+      (status === null ? 'PROVIDER_UNREACHABLE' : (refusalCode(status, word) ?? 'PROVIDER_ERROR'));
+    const attempt = `attempt ${numberOf(event.attempt) ?? '?'} of ${numberOf(event.max_retries) ?? '?'}`;
+    return providerWait(refusal(code, `api_retry: ${word}, status ${status ?? 'none'}, ${attempt}`, 'event'));
+  };
+
+  const onAssistant = (event: JsonObject, draft: Draft): readonly Observation[] => {
+    const message = objectOf(event.message);
+    const text = contentText(message.content);
+    if (message.model === SYNTHETIC) {
+      if (typeof event.error === 'string') failed = text;
+      return NOTHING_SEEN;
+    }
+    failed = null;
+    // A sub-agent's words are not the worker's last message.
+    const ofSubAgent = typeof event.parent_tool_use_id === 'string';
+    if (text !== '' && !ofSubAgent) setFinalText(draft, text);
+    const calls = listOf(message.content)
+      .map(objectOf)
+      .filter((block) => block.type === 'tool_use')
+      .flatMap((block) => toolActivity(stringOf(block.name) ?? 'tool', objectOf(block.input)));
+    return calls.length > 0 ? calls : activity(text === '' ? 'thinking' : text);
+  };
+
+  const onResult = (event: JsonObject, draft: Draft): void => {
+    draft.resultSeen = true;
+    draft.usage = usageOf(event);
+    draft.sessionId = stringOf(event.session_id) ?? draft.sessionId;
+    const text = stringOf(event.result) ?? '';
+    // `subtype: "success"` comes with is_error too: a request that failed ended the run in good order.
+    if (event.is_error === false && event.subtype === 'success') {
+      setSuccess(draft);
+      if (text !== '') setFinalText(draft, text);
+      return;
+    }
+    const errors = listOf(event.errors).filter((item) => typeof item === 'string');
+    const said = text || errors.join('; ') || (stringOf(event.subtype) ?? 'error');
+    const status = numberOf(event.api_error_status);
+    // Without a failed request (max_turns and the like) the result is the agent's last prose: nothing to read a refusal from.
+    const ofProvider = status !== null || failed !== null || event.subtype === 'success';
+    setError(draft, said, ofProvider ? eventRefusal(status, said, facts.now) : null);
+  };
+
+  return eventReader(
+    {
+      sentinels: SENTINELS,
+      promisesResult: true,
+      onEvent(event, draft) {
+        switch (event.type) {
+          case 'system':
+            if (event.subtype === 'init') {
+              draft.model = stringOf(event.model) ?? draft.model;
+              draft.sessionId = stringOf(event.session_id) ?? draft.sessionId;
+              return NOTHING_SEEN;
+            }
+            return event.subtype === 'api_retry' ? onRetry(event) : NOTHING_SEEN;
+          case 'assistant':
+            return onAssistant(event, draft);
+          case 'result':
+            onResult(event, draft);
+            return NOTHING_SEEN;
+          default:
+            return NOTHING_SEEN;
+        }
+      },
+      conclude(draft) {
+        if (!draft.resultSeen && failed !== null) setError(draft, failed, eventRefusal(null, failed, facts.now));
+      },
+    },
+    facts,
+  );
+}
+
+const NO_ROOT =
+  'claude refuses to skip permissions as root outside a sandbox. Run as another user, or with isolation guard or strict.';
+
+export const claude: Adapter = {
+  name: 'claude',
+  programs: ['claude'],
+  probe: {
+    version: { args: ['--version'] },
+    readVersion: readVersionBy({
+      product: 'Claude Code',
+      line: /^(\d+\.\d+\.\d+\S*) \(Claude Code\)$/,
+      cure: 'Install @anthropic-ai/claude-code, or name its executable in the profile.',
+    }),
+    help: [{ args: ['--help'] }],
+    requiredFlags: ['--print', '--dangerously-skip-permissions', '--output-format', '--model'],
+  },
+  credentials: {
+    subscription: ['CLAUDE_CODE_OAUTH_TOKEN'],
+    metered: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'],
+    settings: ['ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_MAX_RETRIES'],
+  },
+  environment: { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+  stateFolders: [
+    { variable: 'CLAUDE_CONFIG_DIR', path: '.claude' },
+    { variable: null, path: '.claude.json' },
+  ],
+  loginFiles: [{ variable: 'CLAUDE_CONFIG_DIR', below: '.credentials.json', path: '.claude/.credentials.json' }],
+  invoke(request) {
+    const problem = slugProblem(request);
+    if (problem !== null) return err(problem);
+    if (request.runningAsRoot && request.isolation === 'none') return incompatible(NO_ROOT);
+    return invocation(
+      request,
+      () => [
+        '-p',
+        '--dangerously-skip-permissions',
+        '--output-format',
+        'stream-json',
+        '--verbose',
+        ...(request.model === null ? [] : ['--model', request.model]),
+        ...(request.effort === null ? [] : ['--effort', request.effort]),
+        '--no-session-persistence',
+      ],
+      // Only where a sandbox truly stands around it.
+      { stdin: promptBytes(request), environment: request.runningAsRoot ? { IS_SANDBOX: '1' } : {} },
+    );
+  },
+  reader: claudeReader,
+  lingerMs: null,
+  models: null,
+};

@@ -1,0 +1,166 @@
+/** Codex CLI. Measured: 0.171.0. */
+import type { Adapter, EventReader, Observation, ReaderFacts } from '../model/adapter.ts';
+import { err } from '../model/result.ts';
+import { invocation, promptBytes, slugProblem } from './argv.ts';
+import {
+  activity,
+  type Draft,
+  eventReader,
+  NOTHING_SEEN,
+  providerWait,
+  setError,
+  setFinalText,
+  setSuccess,
+  toolActivity,
+} from './event-reader.ts';
+import { type JsonObject, listOf, objectOf, stringOf } from './json-lines.ts';
+import { eventRefusal, refusal, refusalCode } from './refusal.ts';
+import type { Sentinel } from './sentinel.ts';
+import { addUsage, sumTokens, tokens } from './usage.ts';
+import { readVersionBy } from './version.ts';
+
+/** How text mode begins its own errors, on stderr; log lines there begin with a time. */
+const SENTINELS: readonly Sentinel[] = [
+  'ERROR: unexpected status ',
+  'ERROR: exceeded retry limit, last status: ',
+  'ERROR: Quota exceeded.',
+  'ERROR: Selected model is at capacity',
+  'ERROR: We’re currently experiencing high demand',
+  "ERROR: We're currently experiencing high demand",
+  'ERROR: Missing environment variable: ',
+  'ERROR: stream disconnected before completion',
+].map((start) => ({ start, streams: ['stderr'], code: 'read' }));
+
+const RECONNECTING = /^Reconnecting/;
+
+function itemActivity(item: JsonObject): readonly Observation[] {
+  switch (item.type) {
+    case 'agent_message':
+      return activity(stringOf(item.text) ?? '');
+    case 'command_execution':
+      return toolActivity('command', item);
+    case 'file_change': {
+      const paths = listOf(item.changes).map((change) => stringOf(objectOf(change).path) ?? '');
+      return activity(`file_change ${paths.slice(0, 5).join(' ')}`);
+    }
+    case 'mcp_tool_call':
+      return activity(`${stringOf(item.server) ?? 'mcp'} ${stringOf(item.tool) ?? ''}`);
+    case 'error':
+      // Also in good runs: unknown model metadata, a fallback to another transport.
+      return NOTHING_SEEN;
+    default:
+      return activity(stringOf(item.type) ?? '');
+  }
+}
+
+function addTurnUsage(draft: Draft, usage: JsonObject): void {
+  const input = tokens(usage.input_tokens);
+  const output = tokens(usage.output_tokens);
+  draft.usage = addUsage(draft.usage, {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: tokens(usage.cached_input_tokens),
+    // OpenAI counts cached input within input, and reasoning within output.
+    total_tokens: sumTokens(input, output),
+  });
+}
+
+function codexReader(facts: ReaderFacts = {}): EventReader {
+  /** The last `error` event that is no reconnecting: the reason where codex ends without a `turn.failed`. */
+  let lastError: string | null = null;
+  const fail = (draft: Draft, text: string): void => setError(draft, text, eventRefusal(null, text, facts.now));
+  return eventReader(
+    {
+      sentinels: SENTINELS,
+      promisesResult: true,
+      onEvent(event, draft) {
+        switch (event.type) {
+          case 'thread.started':
+            draft.sessionId = stringOf(event.thread_id) ?? draft.sessionId;
+            return NOTHING_SEEN;
+          case 'item.started':
+          case 'item.completed': {
+            const item = objectOf(event.item);
+            const text = stringOf(item.text);
+            if (event.type === 'item.completed' && item.type === 'agent_message' && text !== null) {
+              setFinalText(draft, text);
+            }
+            return itemActivity(item);
+          }
+          case 'error': {
+            const message = stringOf(event.message) ?? 'error';
+            if (!RECONNECTING.test(message)) {
+              lastError = message;
+              return NOTHING_SEEN;
+            }
+            const code = refusalCode(null, message) ?? 'PROVIDER_UNREACHABLE';
+            return providerWait(refusal(code, message, 'event', facts.now));
+          }
+          case 'turn.completed':
+            draft.resultSeen = true;
+            addTurnUsage(draft, objectOf(event.usage));
+            setSuccess(draft);
+            return NOTHING_SEEN;
+          case 'turn.failed':
+            draft.resultSeen = true;
+            fail(draft, stringOf(objectOf(event.error).message) ?? lastError ?? 'turn.failed');
+            return NOTHING_SEEN;
+          default:
+            return NOTHING_SEEN;
+        }
+      },
+      conclude(draft) {
+        if (!draft.resultSeen && lastError !== null) fail(draft, lastError);
+      },
+    },
+    facts,
+  );
+}
+
+export const codex: Adapter = {
+  name: 'codex',
+  programs: ['codex'],
+  probe: {
+    version: { args: ['--version'] },
+    readVersion: readVersionBy({
+      product: 'Codex CLI',
+      line: /^codex-cli (\d+\.\d+\.\d+\S*)$/,
+      cure: 'Install @openai/codex, or name its executable in the profile.',
+    }),
+    help: [{ args: ['exec', '--help'] }],
+    requiredFlags: ['--json', '--skip-git-repo-check', '--sandbox', '--model', '--cd', '--output-last-message'],
+  },
+  credentials: { subscription: [], metered: ['CODEX_API_KEY', 'OPENAI_API_KEY'], settings: ['CODEX_HOME'] },
+  environment: {},
+  stateFolders: [{ variable: 'CODEX_HOME', path: '.codex' }],
+  loginFiles: [{ variable: 'CODEX_HOME', below: 'auth.json', path: '.codex/auth.json' }],
+  invoke(request) {
+    const problem = slugProblem(request);
+    if (problem !== null) return err(problem);
+    return invocation(
+      request,
+      ({ workspace, result }) => [
+        'exec',
+        '--json',
+        '--skip-git-repo-check',
+        '-s',
+        'workspace-write',
+        '-c',
+        'approval_policy="never"',
+        '--color',
+        'never',
+        ...(request.model === null ? [] : ['-m', request.model]),
+        ...(request.effort === null ? [] : ['-c', `model_reasoning_effort="${request.effort}"`]),
+        '-C',
+        workspace,
+        '-o',
+        result,
+        '-',
+      ],
+      { stdin: promptBytes(request) },
+    );
+  },
+  reader: codexReader,
+  lingerMs: null,
+  models: null,
+};

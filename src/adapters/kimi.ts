@@ -1,0 +1,104 @@
+/** Kimi Code. Measured: 2.1.0 on Node 22. The older Python `kimi-cli` shares the program's name and is another product. */
+import type { Adapter, EventReader, ReaderFacts } from '../model/adapter.ts';
+import { err } from '../model/result.ts';
+import { effortProblem, fitsArgument, invocation, slugProblem } from './argv.ts';
+import {
+  activity,
+  eventReader,
+  NOTHING_SEEN,
+  providerWait,
+  setError,
+  setFinalText,
+  toolActivity,
+} from './event-reader.ts';
+import { contentText, listOf, numberOf, objectOf, parseLine, stringOf } from './json-lines.ts';
+import { refusal, refusalCode } from './refusal.ts';
+import { type Sentinel, uncoloured } from './sentinel.ts';
+import { readVersionBy } from './version.ts';
+
+const OWN_ERROR = 'error: ';
+const SENTINELS: readonly Sentinel[] = [{ start: 'error: failed to run prompt: ', streams: ['stderr'], code: 'read' }];
+
+function kimiReader(facts: ReaderFacts = {}): EventReader {
+  return eventReader(
+    {
+      sentinels: SENTINELS,
+      // No event ends a run, but no run that did anything is without a message of the assistant.
+      promisesResult: true,
+      onEvent(event, draft) {
+        if (event.role === 'assistant') {
+          draft.resultSeen = true;
+          const text = contentText(event.content);
+          if (text !== '') setFinalText(draft, text);
+          const calls = listOf(event.tool_calls).flatMap((call) => {
+            const called = objectOf(objectOf(call).function);
+            const input = parseLine(stringOf(called.arguments) ?? '') ?? {};
+            return toolActivity(stringOf(called.name) ?? 'tool', input);
+          });
+          return calls.length > 0 ? calls : activity(text === '' ? 'thinking' : text);
+        }
+        if (event.role !== 'meta') return NOTHING_SEEN;
+        if (event.type === 'session.resume_hint') {
+          draft.sessionId = stringOf(event.session_id) ?? draft.sessionId;
+          return NOTHING_SEEN;
+        }
+        if (event.type !== 'turn.step.retrying') return NOTHING_SEEN;
+        const text = stringOf(event.error_message) ?? stringOf(event.error_name) ?? 'turn.step.retrying';
+        const code = refusalCode(numberOf(event.status_code), text) ?? 'PROVIDER_ERROR';
+        return providerWait(refusal(code, text, 'event', facts.now));
+      },
+      onPlainLine(line, stream, draft) {
+        const own = uncoloured(line);
+        if (stream === 'stderr' && own.startsWith(OWN_ERROR)) setError(draft, own.slice(OWN_ERROR.length), null);
+        return NOTHING_SEEN;
+      },
+    },
+    facts,
+  );
+}
+
+/** What `-p` says where the prompt itself is too long to be an argument. */
+const pointer = (promptFile: string): string =>
+  `Read the file ${promptFile} from its first to its last line: it holds your whole task. Then do exactly what it says.`;
+
+export const kimi: Adapter = {
+  name: 'kimi',
+  programs: ['kimi'],
+  probe: {
+    version: { args: ['--version'] },
+    readVersion: readVersionBy({
+      product: 'Kimi Code',
+      line: /^(\d+\.\d+\.\d+\S*)$/,
+      cure: 'Install @moonshot-ai/kimi-code (the Python kimi-cli is another product), or name its executable in the profile.',
+    }),
+    help: [{ args: ['--help'] }],
+    requiredFlags: ['--prompt', '--output-format', '--model'],
+  },
+  credentials: {
+    subscription: [],
+    metered: ['KIMI_MODEL_API_KEY'],
+    settings: ['KIMI_MODEL_NAME', 'KIMI_MODEL_BASE_URL', 'KIMI_MODEL_PROVIDER_TYPE'],
+  },
+  environment: { KIMI_CODE_NO_AUTO_UPDATE: '1', KIMI_DISABLE_TELEMETRY: '1' },
+  stateFolders: [{ variable: null, path: '.kimi-code' }],
+  loginFiles: [{ variable: null, path: '.kimi-code/config.toml' }],
+  invoke(request) {
+    const problem = slugProblem(request) ?? effortProblem(request, 'kimi');
+    if (problem !== null) return err(problem);
+    return invocation(
+      request,
+      ({ prompt, promptFile }) => [
+        '--output-format',
+        'stream-json',
+        ...(request.model === null ? [] : ['-m', request.model]),
+        '-p',
+        fitsArgument(request.prompt) ? prompt : pointer(promptFile),
+      ],
+      // stdin is not read; -p already runs everything, and --auto or --yolo beside it is an error.
+      { stdin: { kind: 'null' } },
+    );
+  },
+  reader: kimiReader,
+  lingerMs: null,
+  models: null,
+};

@@ -1,0 +1,160 @@
+/**
+ * pi. Measured: 0.74.2 (Node 20) and 1.6.0 (Node 22). It exits 0 whatever the provider says: only the last assistant
+ * message tells whether the run failed.
+ */
+import type { Adapter, EventReader, Observation, ReaderFacts } from '../model/adapter.ts';
+import type { Usage } from '../model/observation.ts';
+import { err } from '../model/result.ts';
+import { invocation, promptBytes, slugProblem } from './argv.ts';
+import {
+  activity,
+  type Draft,
+  eventReader,
+  NOTHING_SEEN,
+  providerWait,
+  setError,
+  setFinalText,
+  setSuccess,
+  toolActivity,
+} from './event-reader.ts';
+import { contentText, type JsonObject, objectOf, stringOf } from './json-lines.ts';
+import { eventRefusal, refusal, refusalCode } from './refusal.ts';
+import type { Sentinel } from './sentinel.ts';
+import { addUsage, dollars, tokens } from './usage.ts';
+import { readVersionBy } from './version.ts';
+
+const SENTINELS: readonly Sentinel[] = [
+  { start: 'No API key found', streams: ['stderr'], code: 'AUTH_REQUIRED' },
+  { start: 'Error: Unknown provider ', streams: ['stderr'], code: 'MODEL_UNAVAILABLE' },
+];
+
+function messageUsage(usage: JsonObject): Partial<Usage> {
+  return {
+    input_tokens: tokens(usage.input),
+    output_tokens: tokens(usage.output),
+    cache_read_tokens: tokens(usage.cacheRead),
+    total_tokens: tokens(usage.totalTokens),
+    cost_usd: dollars(objectOf(usage.cost).total),
+  };
+}
+
+function piReader(facts: ReaderFacts = {}): EventReader {
+  const fail = (draft: Draft, text: string): void => setError(draft, text, eventRefusal(null, text, facts.now));
+
+  const onAssistantEnd = (message: JsonObject, draft: Draft): readonly Observation[] => {
+    draft.resultSeen = true;
+    draft.model = stringOf(message.model) ?? draft.model;
+    draft.usage = addUsage(draft.usage, messageUsage(objectOf(message.usage)));
+    const reason = stringOf(message.stopReason);
+    if (reason === 'error' || reason === 'aborted') {
+      fail(draft, stringOf(message.errorMessage) ?? reason);
+      return NOTHING_SEEN;
+    }
+    setSuccess(draft);
+    const text = contentText(message.content);
+    if (text !== '') setFinalText(draft, text);
+    return activity(text);
+  };
+
+  return eventReader(
+    {
+      sentinels: SENTINELS,
+      // A context overflow ends with exit 0 and no assistant message at all.
+      promisesResult: true,
+      onEvent(event, draft) {
+        switch (event.type) {
+          case 'session':
+            draft.sessionId = stringOf(event.id) ?? draft.sessionId;
+            return NOTHING_SEEN;
+          case 'message_update':
+            // The whole message so far, again and again: a sign of life and nothing to keep.
+            return activity('answering');
+          case 'message_end': {
+            const message = objectOf(event.message);
+            return message.role === 'assistant' ? onAssistantEnd(message, draft) : NOTHING_SEEN;
+          }
+          case 'tool_execution_start':
+            return toolActivity(stringOf(event.toolName) ?? 'tool', objectOf(event.args));
+          case 'auto_retry_start': {
+            const text = stringOf(event.errorMessage) ?? 'auto_retry_start';
+            return providerWait(refusal(refusalCode(null, text) ?? 'PROVIDER_ERROR', text, 'event', facts.now));
+          }
+          case 'auto_retry_end':
+            if (event.success === false) fail(draft, stringOf(event.finalError) ?? draft.error ?? 'retries failed');
+            return NOTHING_SEEN;
+          case 'agent_settled':
+            if (event.aborted === true && draft.status !== 'error') setError(draft, 'aborted', null);
+            return NOTHING_SEEN;
+          default:
+            return NOTHING_SEEN;
+        }
+      },
+    },
+    facts,
+  );
+}
+
+/** `provider/model` as pi's two flags; the model's own name may hold slashes. */
+function modelFlags(model: string | null): readonly string[] {
+  if (model === null) return [];
+  const slash = model.indexOf('/');
+  return slash < 0 ? ['--model', model] : ['--provider', model.slice(0, slash), '--model', model.slice(slash + 1)];
+}
+
+export const pi: Adapter = {
+  name: 'pi',
+  programs: ['pi'],
+  probe: {
+    version: { args: ['--version'] },
+    readVersion: readVersionBy({
+      product: 'pi',
+      line: /^(\d+\.\d+\.\d+\S*)$/,
+      cure: 'Install @earendil-works/pi-coding-agent, or name its executable in the profile.',
+    }),
+    help: [{ args: ['--help'] }],
+    requiredFlags: ['--print', '--mode', '--no-session', '--provider', '--model'],
+  },
+  credentials: {
+    subscription: ['ANTHROPIC_OAUTH_TOKEN'],
+    metered: [
+      'ANTHROPIC_API_KEY',
+      'OPENAI_API_KEY',
+      'OPENROUTER_API_KEY',
+      'GEMINI_API_KEY',
+      'GROQ_API_KEY',
+      'MISTRAL_API_KEY',
+      'DEEPSEEK_API_KEY',
+      'XAI_API_KEY',
+      'MOONSHOT_API_KEY',
+      'KIMI_API_KEY',
+      'ZAI_API_KEY',
+      'OPENCODE_API_KEY',
+    ],
+    settings: ['PI_CODING_AGENT_DIR'],
+  },
+  environment: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
+  stateFolders: [{ variable: 'PI_CODING_AGENT_DIR', path: '.pi/agent' }],
+  loginFiles: [
+    { variable: 'PI_CODING_AGENT_DIR', below: 'auth.json', path: '.pi/agent/auth.json' },
+    { variable: 'PI_CODING_AGENT_DIR', below: 'models.json', path: '.pi/agent/models.json' },
+  ],
+  invoke(request) {
+    const problem = slugProblem(request);
+    if (problem !== null) return err(problem);
+    return invocation(
+      request,
+      () => [
+        '-p',
+        '--mode',
+        'json',
+        '--no-session',
+        ...modelFlags(request.model),
+        ...(request.effort === null ? [] : ['--thinking', request.effort]),
+      ],
+      { stdin: promptBytes(request) },
+    );
+  },
+  reader: piReader,
+  lingerMs: null,
+  models: null,
+};

@@ -1,0 +1,95 @@
+/**
+ * What a provider's refusal is, read from the words and the status of an error that a CLI itself reports. Only for such
+ * texts: an agent's prose, a tool's output or a source file never reaches these patterns. An error that is no refusal (a
+ * context overflow, a wrong flag) is null.
+ */
+import type { RefusalCode } from '../model/codes.ts';
+import type { Refusal } from '../model/observation.ts';
+import { refusalLine } from './bounded-text.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+
+/** Characters of an error that are looked at; providers put the reason first. */
+const LOOKED_AT = 4096;
+
+const STATUS: readonly RegExp[] = [
+  /^\s*([45]\d\d)(?=[ :]|$)/,
+  /\bstatus(?: code)?[:=]?\s*([45]\d\d)\b/i,
+  /\b(?:api error|[a-z]+_error|http|code|rejected|error)[:=]?\s*\(?([45]\d\d)\b/i,
+];
+
+const QUOTA =
+  /credits? balance is too low|quota exceeded|exceeded your (?:current|monthly) quota|insufficient[_ ](?:quota|balance|credits?|funds)|billing hard limit|out of credits|check your plan and billing|payment required/i;
+const OVERLOAD =
+  /overloaded|at capacity|no capacity available|(?:experiencing|due to) (?:\w+ )?high (?:demand|load)|too many concurrent/i;
+const RATE = /rate[_ -]?limit|too many requests|resource_exhausted|usage limit|hit your (?:\w+ )?limit/i;
+const LOGIN =
+  /not logged in|please run \/login|run `?[\w -]+ login|use \/login|no api key found|no api key provided|authentication required|waiting for authentication|login required|missing environment variable|no model configured/i;
+const REJECTED =
+  /invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key (?:is )?(?:invalid|expired|revoked)|unauthori[sz]ed|authentication[_ ](?:failed|error)|failed to authenticate|(?:oauth )?token (?:has )?(?:expired|been revoked)|permission_denied/i;
+const NO_MODEL =
+  /model[_ ]not[_ ]found|cannot use this model|not recognized as a known model|unknown model|model .{0,80}(?:does not exist|may not exist|not found|is not supported|is not available|is not configured)|issue with the selected model/i;
+const UNREACHABLE =
+  /econnrefused|econnreset|enotfound|eai_again|etimedout|ehostunreach|enetunreach|socket hang up|fetch failed|network error|(?:connection|connect) (?:error|refused|reset|failed|closed|timed out)|(?:unable|failed|cannot|can't) (?:to )?connect|failed to lookup address|error sending request|stream disconnected|getaddrinfo|timed? ?out while connecting/i;
+
+/** The HTTP status that an error text names, or null. */
+export function statusIn(text: string): number | null {
+  const looked = text.slice(0, LOOKED_AT);
+  for (const pattern of STATUS) {
+    const found = pattern.exec(looked)?.[1];
+    if (found !== undefined) return Number(found);
+  }
+  return null;
+}
+
+function byStatus(status: number): RefusalCode | null {
+  if (status === 401 || status === 403) return 'AUTH_REJECTED';
+  if (status === 402) return 'QUOTA_EXHAUSTED';
+  if (status === 404) return 'MODEL_UNAVAILABLE';
+  if (status === 429) return 'RATE_LIMITED';
+  if (status === 529) return 'OVERLOADED';
+  return status >= 500 ? 'PROVIDER_ERROR' : null;
+}
+
+/** Texts that name the reason, most telling first; only consulted where no status decides. */
+const BY_WORDS: readonly (readonly [RegExp, RefusalCode])[] = [
+  [LOGIN, 'AUTH_REQUIRED'],
+  [OVERLOAD, 'OVERLOADED'],
+  [NO_MODEL, 'MODEL_UNAVAILABLE'],
+  [RATE, 'RATE_LIMITED'],
+  [REJECTED, 'AUTH_REJECTED'],
+  [UNREACHABLE, 'PROVIDER_UNREACHABLE'],
+];
+
+/**
+ * The code of an error a CLI reports; null where it is no refusal. `status` is the HTTP status of a structured event; it is
+ * read from the text where the event has none.
+ */
+export function refusalCode(status: number | null, text: string): RefusalCode | null {
+  const looked = text.slice(0, LOOKED_AT);
+  const known = status ?? statusIn(looked);
+  // Providers say "no money" with 400, 402, 403 and 429; the words tell it from a bad request or a rate limit.
+  if ((known === null || known < 500) && !/resource_exhausted/i.test(looked) && QUOTA.test(looked)) {
+    return 'QUOTA_EXHAUSTED';
+  }
+  if (known === 400) {
+    return NO_MODEL.test(looked) ? 'MODEL_UNAVAILABLE' : REJECTED.test(looked) ? 'AUTH_REJECTED' : null;
+  }
+  if (known !== null && known >= 500 && OVERLOAD.test(looked)) return 'OVERLOADED';
+  const decided = known === null ? null : byStatus(known);
+  if (decided !== null) return decided;
+  return BY_WORDS.find(([pattern]) => pattern.test(looked))?.[1] ?? null;
+}
+
+/** A refusal's record, its line bounded and its waiting time read from the same text. */
+export const refusal = (code: RefusalCode, text: string, source: Refusal['source'], now?: () => number): Refusal => ({
+  code,
+  retry_after_seconds: retryAfterSeconds(text.slice(0, LOOKED_AT), now),
+  line: refusalLine(text),
+  source,
+});
+
+/** The refusal that an error event tells, or null where the error is another one. */
+export function eventRefusal(status: number | null, text: string, now?: () => number): Refusal | null {
+  const code = refusalCode(status, text);
+  return code === null ? null : refusal(code, text, 'event', now);
+}

@@ -1,0 +1,46 @@
+/**
+ * The anchored half of the refusal predicate (SPEC 8): a literal at the start of a line, after nothing but colour escapes
+ * and carriage returns, on the stream where that CLI prints its own errors. The same words anywhere else are nothing.
+ */
+import type { Stream } from '../model/adapter.ts';
+import type { RefusalCode } from '../model/codes.ts';
+import type { Refusal } from '../model/observation.ts';
+import { refusal, refusalCode } from './refusal.ts';
+
+export interface Sentinel {
+  readonly start: string;
+  readonly streams: readonly Stream[];
+  /**
+   * A fixed code; or the line tells it: where it tells none, `read` means that this is another error, and `read-or-provider`
+   * that the provider refused for a reason of its own (`PROVIDER_ERROR`).
+   */
+  readonly code: RefusalCode | 'read' | 'read-or-provider';
+}
+
+const COLOURS = /^(?:\r|\u001b\[[0-9;:]*m)+/;
+const ANY_COLOUR = /\u001b\[[0-9;:]*m/g;
+
+/** The line without the colour escapes before its first character. */
+export const uncoloured = (line: string): string => line.replace(COLOURS, '');
+
+function codeOf({ code }: Sentinel, text: string): RefusalCode | null {
+  if (code === 'read') return refusalCode(null, text);
+  return code === 'read-or-provider' ? (refusalCode(null, text) ?? 'PROVIDER_ERROR') : code;
+}
+
+/** The refusal that this line is, or null. */
+export function sentinelRefusal(
+  sentinels: readonly Sentinel[],
+  stream: Stream,
+  line: string,
+  now?: () => number,
+): Refusal | null {
+  const start = uncoloured(line);
+  for (const sentinel of sentinels) {
+    if (!sentinel.streams.includes(stream) || !start.startsWith(sentinel.start)) continue;
+    const text = start.slice(0, 8192).replace(ANY_COLOUR, '');
+    const code = codeOf(sentinel, text);
+    if (code !== null) return refusal(code, text, stream, now);
+  }
+  return null;
+}

@@ -1,0 +1,188 @@
+/**
+ * `agent-exec probe`: for each profile whether it can run here, in which version, and if not, why and what to do. Contacts
+ * no provider, starts nothing but version and help commands, and leaves the repository alone.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Command } from 'commander';
+import { parsePolicy } from '../config/policy.ts';
+import { didYouMean } from '../config/suggest.ts';
+import { pathsAtBase, usesLfs } from '../git/base-tree.ts';
+import { discoverRepository } from '../git/repository.ts';
+import { CANCEL_EXIT, type CancelSignal, EXIT } from '../model/codes.ts';
+import type { Policy } from '../model/config.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { RepositoryFacts } from '../model/plan.ts';
+import { err, ok, type Result } from '../model/result.ts';
+import { candidatesOf } from '../plan/candidates.ts';
+import { probeAll } from '../process/probe.ts';
+import { openProbeCache } from '../process/probe-cache.ts';
+import { openStateRoot } from '../store/state-root.ts';
+import { CONFIG_FILE, fileFinding, readConfigFile, repositoryReader } from './config-file.ts';
+import { diagnosticsText } from './diagnostics.ts';
+import type { CliIo } from './io.ts';
+import { type ProbedProfile, probeJson, probeText } from './probe-answer.ts';
+import { explainRepository, explainStateRoot } from './problems.ts';
+
+interface ProbeOptions {
+  readonly repo?: string;
+  readonly config?: string;
+  readonly stateDir?: string;
+  readonly json?: boolean;
+}
+
+const EXAMPLE = `
+Example:
+  $ agent-exec probe claude codex
+  PROFILE  AVAILABLE  VERSION  EXECUTABLE
+  claude   yes        2.1.332  /usr/local/bin/claude
+  codex    no         -        -
+           EXECUTABLE_MISSING: codex was not found …
+
+Exit codes: 0 probed (whatever was found), 2 usage, 3 invalid configuration or no repository.`;
+
+export function probeCommand(io: CliIo): Command {
+  return new Command('probe')
+    .description('Says which profiles can run here, and why the others cannot. Contacts no provider.')
+    .argument('[profiles...]', 'profiles to probe (default: all)')
+    .option('--repo <path>', 'repository (default: the one that encloses the current folder)')
+    .option('--config <file>', `configuration to read instead of the repository's ${CONFIG_FILE}`)
+    .option('--state-dir <path>', 'where answers are remembered (default: AGENT_EXEC_STATE_DIR, /tmp/agent-exec-<uid>)')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('after', EXAMPLE)
+    .action(async (profiles: string[], options: ProbeOptions) => io.exit(await probe(io, profiles, options)));
+}
+
+async function probe(io: CliIo, asked: readonly string[], options: ProbeOptions): Promise<number> {
+  const repository = await findRepository(io, options);
+  const read = repository.ok ? readPolicy(io, repository.value, options) : repository;
+  if (!read.ok) {
+    if (options.json === true) await io.out(probeJson([], [], read.error));
+    io.note(diagnosticsText(read.error, { enabled: false }));
+    return EXIT['invalid-config'];
+  }
+  const policy = read.value;
+  const known = Object.keys(policy.profiles);
+  const unknown = asked.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    io.note(
+      `agent-exec probe: there is no profile ${JSON.stringify(unknown)}. ${didYouMean(unknown, known, 'profiles')}\n`,
+    );
+    return EXIT.usage;
+  }
+  const notes = await repositoryNotes(repository.ok ? (repository.value?.facts ?? null) : null);
+  const names = asked.length === 0 ? known : [...new Set(asked)];
+  const probed = await probeProfiles(io, policy, names, repository.ok ? repository.value : null, options);
+  if (probed.kind === 'stopped') return CANCEL_EXIT[probed.by];
+  notes.push(...probed.notes);
+  await io.out(options.json === true ? probeJson(probed.profiles, notes, []) : probeText(probed.profiles, notes));
+  return EXIT.success;
+}
+
+/** Where the configuration lies; without facts where there is no commit yet, which a probe does not need. */
+interface Home {
+  readonly worktree: string;
+  readonly facts: RepositoryFacts | null;
+}
+
+/** Null where a configuration is named and there is no repository: nothing of one is then needed. */
+async function findRepository(io: CliIo, options: ProbeOptions): Promise<Result<Home | null, Diagnostic[]>> {
+  const found = await discoverRepository(resolve(io.cwd(), options.repo ?? '.'), io.env);
+  if (found.ok) return ok({ worktree: found.value.worktree, facts: found.value });
+  if (found.error.kind === 'unborn-head') return ok({ worktree: found.error.worktree, facts: null });
+  if (options.config !== undefined && options.repo === undefined) return ok(null);
+  const { code, message } = explainRepository(found.error);
+  return err([fileFinding(options.repo ?? '.', code, message, null)]);
+}
+
+function readPolicy(io: CliIo, repository: Home | null, options: ProbeOptions): Result<Policy, Diagnostic[]> {
+  const shownAs = options.config ?? CONFIG_FILE;
+  const path =
+    options.config === undefined ? join(repository?.worktree ?? '', CONFIG_FILE) : resolve(io.cwd(), shownAs);
+  const bytes = readConfigFile(path, shownAs);
+  if (!bytes.ok) return err([bytes.error]);
+  const readFile = repository === null ? {} : { readFile: repositoryReader(repository.worktree) };
+  const parsed = parsePolicy({ file: shownAs, bytes: bytes.value, ...readFile });
+  return parsed.ok ? ok(parsed.value.policy) : parsed;
+}
+
+async function repositoryNotes(facts: RepositoryFacts | null): Promise<string[]> {
+  if (facts === null) return [];
+  const lfs = await usesLfs(facts, await pathsAtBase(facts, facts.head));
+  return lfs ? ['This repository uses Git LFS: workers see pointer files, not their contents.'] : [];
+}
+
+type Probed =
+  | { readonly kind: 'probed'; readonly profiles: readonly ProbedProfile[]; readonly notes: readonly string[] }
+  | { readonly kind: 'stopped'; readonly by: CancelSignal };
+
+async function probeProfiles(
+  io: CliIo,
+  policy: Policy,
+  names: readonly string[],
+  repository: Home | null,
+  options: ProbeOptions,
+): Promise<Probed> {
+  const candidates = candidatesOf(policy, names);
+  const place = await openPlace(io, repository, options);
+  const stop = stopOnSignals();
+  try {
+    const { scratchParent, cacheFile } = place;
+    const cache = openProbeCache(cacheFile, Date.now);
+    const answers = await probeAll(candidates, { hostEnv: io.env, scratchParent, cache, signal: stop.signal });
+    const left = answers.flatMap(({ leftover }) => (leftover === null ? [] : [`${leftover} could not be removed.`]));
+    const profiles = candidates.map((candidate, i) => ({ candidate, answer: answers[i] as (typeof answers)[number] }));
+    return { kind: 'probed', profiles, notes: [...place.notes, ...left] };
+  } catch (error) {
+    if (stop.signal.aborted) return { kind: 'stopped', by: stop.signal.reason };
+    throw error;
+  } finally {
+    stop.release();
+    await place.close();
+  }
+}
+
+interface Place {
+  readonly scratchParent: string;
+  readonly cacheFile: string | null;
+  readonly notes: readonly string[];
+  close(): Promise<void>;
+}
+
+const gitFoldersOf = (facts: RepositoryFacts | null): string[] =>
+  facts === null ? [] : [facts.gitDir, facts.commonDir];
+
+/** The state root; where a run would refuse it, a folder for the moment, and a note that says so. */
+async function openPlace(io: CliIo, repository: Home | null, options: ProbeOptions): Promise<Place> {
+  const root = await openStateRoot({
+    override: options.stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
+    cwd: io.cwd(),
+    uid: process.getuid?.() ?? 0,
+    repositoryFolders: repository === null ? [] : [repository.worktree, ...gitFoldersOf(repository.facts)],
+  });
+  if (root.ok) {
+    const cacheFile = join(root.value, 'probe-cache.json');
+    return { scratchParent: root.value, cacheFile, notes: [], close: async () => {} };
+  }
+  const scratchParent = await mkdtemp('/tmp/agent-exec-probe-');
+  return {
+    scratchParent,
+    cacheFile: null,
+    notes: [`A run would be refused: ${explainStateRoot(root.error).message}`],
+    close: () => rm(scratchParent, { recursive: true, force: true }),
+  };
+}
+
+/** Probed programs sit in sessions of their own, so a Ctrl-C at the terminal reaches only us. */
+function stopOnSignals(): { readonly signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  const signals = Object.keys(CANCEL_EXIT) as CancelSignal[];
+  const stop = (signal: NodeJS.Signals): void => controller.abort(signal);
+  for (const name of signals) process.on(name, stop);
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const name of signals) process.off(name, stop);
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * The command line: one commander program, one file a command, each loaded only when asked for. Usage errors exit with 2;
+ * anything that escapes a command is a bug and exits with 1 and one line.
+ */
+import { Command, CommanderError } from 'commander';
+import { EXIT } from '../model/codes.ts';
+import type { CliIo } from './io.ts';
+import { VERSION } from './version.ts';
+
+type Load = (io: CliIo) => Promise<Command>;
+
+/** Name -> what it is for, and how it is loaded. */
+const COMMANDS: Record<string, { readonly about: string; readonly load: Load }> = {
+  validate: {
+    about: 'check AGENT-EXECUTION.md, all findings at once',
+    load: async (io) => (await import('./validate.ts')).validateCommand(io),
+  },
+  probe: {
+    about: 'which profiles can run here, and why not',
+    load: async (io) => (await import('./probe.ts')).probeCommand(io),
+  },
+  run: {
+    about: 'hand one unit to the first candidate that can do it',
+    load: async (io) => (await import('./run.ts')).runCommand(io),
+  },
+  schema: {
+    about: 'print the JSON Schema of a record',
+    load: async (io) => (await import('./schema.ts')).schemaCommand(io),
+  },
+};
+
+const AFTER_HELP = `
+Example:
+  $ agent-exec run --role repair --goal "make npm test pass" --allow src/
+
+Exit codes: 0 success, 2 usage, 3 invalid configuration, 4 exhausted, 5 the host may do
+the unit itself, 6 blocked (a person must look), 7 records not written, 1 a bug.`;
+
+function overview(io: CliIo): Command {
+  const program = new Command('agent-exec')
+    .description('Hands one bounded unit of work to an agent CLI and answers with a proven result.')
+    .version(VERSION, '-V, --version')
+    .helpCommand(false)
+    .addHelpText('after', AFTER_HELP);
+  for (const [name, { about }] of Object.entries(COMMANDS)) program.command(name).description(about);
+  return speakThrough(program, io);
+}
+
+/** Gives commander our streams and makes it throw instead of ending the process. */
+function speakThrough(command: Command, io: CliIo): Command {
+  return command
+    .exitOverride()
+    .showHelpAfterError('(see --help)')
+    .configureOutput({
+      writeOut: (text) => {
+        void io.out(text);
+      },
+      writeErr: (text) => io.note(text),
+    });
+}
+
+/** Runs one command line. Never throws; the exit code is set through `io`. */
+export async function main(args: readonly string[], io: CliIo): Promise<void> {
+  try {
+    const name = args[0] === 'help' ? args[1] : args[0];
+    const known = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (known === undefined) {
+      if (args[0] === 'help' && args.length === 1) {
+        await overview(io).parseAsync(['--help'], { from: 'user' });
+      } else {
+        await overview(io).parseAsync([...args], { from: 'user' });
+      }
+      return;
+    }
+    const command = speakThrough(await known.load(io), io).name(`agent-exec ${name}`);
+    await command.parseAsync(args[0] === 'help' ? ['--help'] : args.slice(1), { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      io.exit(error.exitCode === 0 ? 0 : EXIT.usage);
+      return;
+    }
+    io.note(`agent-exec: internal error: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (io.env.AGENT_EXEC_DEBUG) io.note(`${error instanceof Error ? error.stack : ''}\n`);
+    io.exit(EXIT.internalError);
+  }
+}

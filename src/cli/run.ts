@@ -1,0 +1,302 @@
+/** `agent-exec run`: one unit through the candidates of a role. Checks everything first, then acts, then answers. */
+import { resolve } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { isIgnoredNow } from '../git/ignored-now.ts';
+import { EXIT } from '../model/codes.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { err, ok, type Result, unreachable } from '../model/result.ts';
+import type { Summary } from '../model/summary.ts';
+import { neutralise } from '../receipt/neutralise.ts';
+import { fitSummary, summarise } from '../receipt/summary.ts';
+import { readRegularFile } from '../run/config-file.ts';
+import { redactorFor } from '../run/credentials.ts';
+import { type Prepared, type PrepareProblem, prepareRun, type UnitSource } from '../run/prepare.ts';
+import { runUnit } from '../run/run.ts';
+import { checkReceiptPath, type ReceiptPathProblem } from '../store/receipt-path.ts';
+import { newRunId } from '../store/run-directory.ts';
+import { openStateRoot } from '../store/state-root.ts';
+import { telemetryPath } from '../store/telemetry.ts';
+import { diagnosticsText } from './diagnostics.ts';
+import { dryRunJson, dryRunText } from './dry-run.ts';
+import type { CliIo } from './io.ts';
+import { type Explained, explainBase, explainReceiptPath, explainRepository, explainStateRoot } from './problems.ts';
+import { progressView } from './progress.ts';
+import { runAnswer } from './run-answer.ts';
+import { listenForSignals } from './signals.ts';
+import { VERSION } from './version.ts';
+
+interface RunOptions {
+  readonly role: string;
+  readonly unit?: string;
+  readonly goal?: string;
+  readonly allow?: readonly string[];
+  readonly verifyCmd?: readonly string[];
+  readonly constraint?: readonly string[];
+  readonly timeout?: string;
+  readonly unitId?: string;
+  readonly base?: string;
+  readonly verify?: boolean;
+  readonly receipt?: string;
+  readonly telemetry?: string;
+  readonly stateDir?: string;
+  readonly repo?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+const MAX_PACKET_BYTES = 16 * 1024 * 1024;
+/** Where the policy's own bound is not known yet. */
+const DEFAULT_SUMMARY_BYTES = 4096;
+
+const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+const nonEmpty = (value: string): string => {
+  if (value === '') throw new InvalidArgumentError('It must not be empty.');
+  return value;
+};
+
+const AFTER_HELP = `
+Examples:
+  $ agent-exec run --role repair --goal "make npm test pass" --allow src/ \\
+      --verify-cmd '["npm","test"]' --verify
+  $ agent-exec run --role implementation --unit unit.json --json --receipt out/receipt.json
+  $ make-unit | agent-exec run --role test --unit - --dry-run
+
+Exit codes: 0 success, 2 usage, 3 invalid configuration, 4 exhausted, 5 the host may do
+the unit itself, 6 blocked (a person must look), 7 records not written, 129/130/143 cancelled.`;
+
+export function runCommand(io: CliIo): Command {
+  const command = new Command('run')
+    .description('Hands one unit to the candidates of a role, in order, until one has done it provably.')
+    .requiredOption('--role <name>', 'role of AGENT-EXECUTION.md', nonEmpty)
+    .option('--unit <file>', 'packet (JSON); - reads stdin', nonEmpty)
+    .option('--goal <text>', 'inline unit: what is wanted')
+    .option('--allow <path>', 'inline unit: a path that may change (again for more)', collect)
+    .option('--verify-cmd <json>', 'inline unit: a command as a JSON list (again for more)', collect)
+    .option('--constraint <text>', 'inline unit: a constraint (again for more)', collect)
+    .option('--timeout <seconds>', 'inline unit: time limit')
+    .option('--unit-id <id>', 'inline unit: its id (default: from its content)')
+    .option('--base <rev>', 'commit to start from (default: HEAD)')
+    .option('--verify', "run the unit's verification on the finished commit")
+    .option('--receipt <path>', 'write the receipt here too; must not exist')
+    .option('--telemetry <path>', 'JSON Lines file (default: <git dir>/agent-exec/calls.jsonl)', nonEmpty)
+    .option('--state-dir <dir>', 'private state root (default: /tmp/agent-exec-<uid>)')
+    .option('--repo <path>', 'repository (default: the one that encloses the current folder)')
+    .option('--dry-run', 'print the plan and start nothing')
+    .option('--json', 'answer with one JSON object')
+    .option('--quiet', 'no progress on stderr')
+    .addHelpText('after', AFTER_HELP);
+  return command.action(async (options: RunOptions) => {
+    const usage = (message: string): never => command.error(`error: ${message}`, { exitCode: EXIT.usage });
+    await run(io, options, usage);
+  });
+}
+
+async function run(io: CliIo, options: RunOptions, usage: (message: string) => never): Promise<void> {
+  const unit = await unitSource(io, options);
+  if (!unit.ok) {
+    return unit.error.kind === 'usage' ? usage(unit.error.message) : refuse(io, options, unit.error.explained, []);
+  }
+  const prepared = await prepareRun(
+    {
+      repoPath: resolve(io.cwd(), options.repo ?? '.'),
+      role: options.role,
+      unit: unit.value,
+      base: options.base ?? null,
+      verify: options.verify === true,
+      runId: newRunId(new Date()),
+    },
+    io.env,
+  );
+  if (!prepared.ok) return refuse(io, options, explainPrepare(prepared.error), findingsOf(prepared.error));
+  const { plan } = prepared.value;
+  if (prepared.value.warnings.length > 0 && options.quiet !== true) {
+    io.note(diagnosticsText(prepared.value.warnings, { enabled: false }));
+  }
+
+  const receiptPath = await receiptPlace(io, options, prepared.value);
+  if (!receiptPath.ok) return usage(explainReceiptPath(receiptPath.error).message);
+  if (options.dryRun === true) {
+    return io.out(options.json === true ? dryRunJson(plan, io.env) : neutralise(dryRunText(plan, io.env)));
+  }
+  const { repository } = plan;
+  const stateRoot = await openStateRoot({
+    override: options.stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
+    cwd: io.cwd(),
+    uid: process.getuid?.() ?? 0,
+    repositoryFolders: [repository.worktree, repository.gitDir, repository.commonDir],
+  });
+  if (!stateRoot.ok) return refuse(io, options, explainStateRoot(stateRoot.error), []);
+  await execute(io, options, prepared.value, { stateRoot: stateRoot.value, receiptPath: receiptPath.value });
+}
+
+async function execute(
+  io: CliIo,
+  options: RunOptions,
+  prepared: Prepared,
+  places: { readonly stateRoot: string; readonly receiptPath: string | null },
+): Promise<void> {
+  const { plan } = prepared;
+  const redactor = redactorFor(plan, io.env);
+  const clean = (text: string): string => neutralise(redactor.text(text)).replaceAll('\n', ' ');
+  const view = progressView(io, options.quiet === true, clean, () => performance.now());
+  const signals = listenForSignals((signal) => {
+    if (options.quiet !== true) io.note(`${signal}: stopping the worker and keeping its work\n`);
+  });
+  if (plan.verify && plan.unit.verification.length === 0 && options.quiet !== true) {
+    io.note('note: verification was asked for, and the unit names no verification command\n');
+  }
+  try {
+    const done = await runUnit({
+      plan,
+      baseTree: prepared.baseTree,
+      findings: prepared.findings,
+      around: {
+        hostEnv: io.env,
+        platform: process.platform,
+        uid: process.getuid?.() ?? 0,
+        toolVersion: VERSION,
+        now: () => new Date(),
+        stop: signals.stop,
+        progress: view.report,
+      },
+      stateRoot: places.stateRoot,
+      telemetryPath:
+        options.telemetry === undefined
+          ? telemetryPath(plan.repository.commonDir)
+          : resolve(io.cwd(), options.telemetry),
+      extraReceiptPath: places.receiptPath,
+      redactor,
+    });
+    view.end();
+    if (!done.ok) {
+      const { path, problem } = done.error;
+      const message = `${path} cannot be written: ${problem.message}. Free some space, or choose another state root with --state-dir.`;
+      return await refuse(io, options, { code: 'STATE_ROOT_INVALID', message }, []);
+    }
+    const { receipt, receiptPath } = done.value;
+    const summary = summarise(receipt, receiptPath);
+    const limit = plan.limits.summaryBytes;
+    io.exit(receipt.exit_code);
+    await io.out(options.json === true ? fitSummary(summary, limit) : runAnswer(summary, receipt, limit));
+  } finally {
+    view.end();
+    signals.release();
+  }
+}
+
+type UnitTrouble =
+  | { readonly kind: 'usage'; readonly message: string }
+  | { readonly kind: 'unreadable'; readonly explained: Explained };
+
+async function unitSource(io: CliIo, options: RunOptions): Promise<Result<UnitSource, UnitTrouble>> {
+  const wrong = (message: string): Result<never, UnitTrouble> => err({ kind: 'usage', message });
+  const inline = ['goal', 'allow', 'verifyCmd', 'constraint', 'timeout', 'unitId'] as const;
+  const given = inline.filter((name) => options[name] !== undefined);
+  if (options.unit !== undefined) {
+    if (given.length > 0) return wrong('--unit and the flags of an inline unit exclude each other.');
+    return readPacket(io, options.unit);
+  }
+  if (options.goal === undefined) return wrong('give the unit with --unit FILE, or with --goal TEXT --allow PATH.');
+  if (options.allow === undefined) return wrong('an inline unit needs --allow PATH: what may it change?');
+  return ok({
+    kind: 'inline',
+    flags: {
+      goal: options.goal,
+      allow: options.allow,
+      verifyCmd: options.verifyCmd ?? [],
+      constraint: options.constraint ?? [],
+      timeout: options.timeout,
+      unitId: options.unitId,
+    },
+  });
+}
+
+/** The packet's bytes; a file that cannot be read is an invalid packet, whoever is to blame. */
+async function readPacket(io: CliIo, name: string): Promise<Result<UnitSource, UnitTrouble>> {
+  const refused = (message: string): Result<never, UnitTrouble> =>
+    err({ kind: 'unreadable', explained: { code: 'UNIT_UNREADABLE', message } });
+  if (name === '-') {
+    const bytes = await io.stdin(MAX_PACKET_BYTES);
+    if (bytes === null) return refused(`the packet on stdin is larger than ${MAX_PACKET_BYTES} bytes`);
+    return ok({ kind: 'packet', file: '<stdin>', bytes });
+  }
+  const read = readRegularFile(resolve(io.cwd(), name), MAX_PACKET_BYTES);
+  if (read.ok) return ok({ kind: 'packet', file: name, bytes: read.value });
+  return refused(`--unit ${name} cannot be read (${read.error}). Name a JSON file, or - for stdin.`);
+}
+
+async function receiptPlace(
+  io: CliIo,
+  options: RunOptions,
+  { plan }: Prepared,
+): Promise<Result<string | null, ReceiptPathProblem>> {
+  if (options.receipt === undefined) return ok(null);
+  const { worktree, gitDir, commonDir } = plan.repository;
+  return checkReceiptPath({
+    path: options.receipt,
+    cwd: io.cwd(),
+    worktree,
+    gitDirectories: [gitDir, commonDir],
+    isIgnored: (path) => isIgnoredNow(plan.repository, path, io.env),
+  });
+}
+
+function explainPrepare(problem: PrepareProblem): Explained {
+  switch (problem.kind) {
+    case 'repository':
+      return explainRepository(problem.problem);
+    case 'base':
+      return explainBase(problem.problem);
+    case 'unknown-role':
+      return {
+        code: 'UNKNOWN_ROLE',
+        message: `AGENT-EXECUTION.md has no role ${JSON.stringify(problem.role)}; its roles are ${problem.known.join(', ')}.`,
+      };
+    case 'config':
+    case 'unit': {
+      const [first] = problem.findings;
+      const more = problem.findings.length - 1;
+      const where =
+        first === undefined ? '' : `${first.file}${first.line > 0 ? `:${first.line}:${first.column}` : ''}: `;
+      return {
+        code: first?.code ?? 'INVALID',
+        message: `${where}${first?.message ?? 'invalid'}${more > 0 ? ` (and ${more} more findings)` : ''}`,
+      };
+    }
+    default:
+      return unreachable(problem);
+  }
+}
+
+const findingsOf = (problem: PrepareProblem): readonly Diagnostic[] =>
+  problem.kind === 'config' || problem.kind === 'unit' ? problem.findings : [];
+
+/** Nothing was started: every finding on stderr, the bounded answer on stdout where a program reads it, exit 3. */
+async function refuse(io: CliIo, options: RunOptions, why: Explained, findings: readonly Diagnostic[]): Promise<void> {
+  io.exit(EXIT['invalid-config']);
+  if (findings.length > 0) io.note(diagnosticsText(findings, { enabled: false }));
+  else io.note(`agent-exec: ${neutralise(why.message)}\n`);
+  if (options.json !== true) return;
+  const summary: Summary = {
+    schema: 'agent-exec-summary/v1',
+    outcome: 'invalid-config',
+    exit_code: EXIT['invalid-config'],
+    reason: { code: why.code, message: neutralise(why.message) },
+    run_id: null,
+    receipt: null,
+    role: options.role,
+    unit_id: null,
+    attempts: [],
+    transport: null,
+    quarantine: [],
+    retained: [],
+    change_count: 0,
+    changed_paths: [],
+    truncated: false,
+    telemetry_logged: null,
+    worker_result: null,
+    host_fallback: null,
+  };
+  await io.out(fitSummary(summary, DEFAULT_SUMMARY_BYTES));
+}

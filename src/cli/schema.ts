@@ -1,0 +1,52 @@
+/**
+ * `agent-exec schema`: the JSON Schemas (draft 2020-12) of what crosses a border, made from the very definitions that parse
+ * it. `config` and `unit` describe what a person may write, the others what this tool writes.
+ */
+import { Argument, Command } from 'commander';
+import { z } from 'zod';
+import { policy } from '../model/config.ts';
+import { receipt } from '../model/receipt.ts';
+import { summary } from '../model/summary.ts';
+import { telemetryEvent } from '../model/telemetry.ts';
+import { unit } from '../model/unit.ts';
+import { printableJson } from '../receipt/neutralise.ts';
+import type { CliIo } from './io.ts';
+
+const SCHEMAS = {
+  config: { definition: policy, io: 'input' },
+  unit: { definition: unit, io: 'input' },
+  receipt: { definition: receipt, io: 'output' },
+  telemetry: { definition: telemetryEvent, io: 'output' },
+  summary: { definition: summary, io: 'output' },
+} as const satisfies Record<string, { readonly definition: z.ZodType; readonly io: 'input' | 'output' }>;
+type SchemaName = keyof typeof SCHEMAS;
+const NAMES = Object.keys(SCHEMAS) as SchemaName[];
+
+const AFTER_HELP = `
+Example:
+  $ agent-exec schema receipt > receipt.schema.json`;
+
+export function schemaCommand(io: CliIo): Command {
+  return new Command('schema')
+    .description('Prints the JSON Schema (draft 2020-12) of a record, or of what you may write.')
+    .addArgument(new Argument('<name>', 'which one').choices(NAMES))
+    .addHelpText('after', AFTER_HELP)
+    .action((name: SchemaName) => io.out(`${printableJson(jsonSchemaOf(name), 2)}\n`));
+}
+
+/** The schema as one document; its `$id` is the name that the records themselves carry in `schema`. */
+function jsonSchemaOf(name: SchemaName): Record<string, unknown> {
+  const { definition, io } = SCHEMAS[name];
+  const { id, title } = definition.meta() ?? {};
+  if (id === undefined || title === undefined) throw new Error(`the definition of ${name} has no id or title`);
+  const { $schema, $ref: _, $defs, ...inline } = z.toJSONSchema(definition, { target: 'draft-2020-12', io });
+  // A definition with an id is put among the parts and referred to; here it is the whole.
+  const { [id]: whole, ...parts } = $defs ?? {};
+  return {
+    $schema,
+    $id: `urn:agent-exec:${id}`,
+    title,
+    ...(whole ?? inline),
+    ...(Object.keys(parts).length > 0 ? { $defs: parts } : {}),
+  };
+}

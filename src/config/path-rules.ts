@@ -1,0 +1,121 @@
+/** Rules for values that name files and programs. */
+import { errorAt, type Finding, quote } from './finding.ts';
+import type { AdapterView, ProfileView, RoleView, Text } from './view.ts';
+
+/** Reads a repository-relative file as text; null where there is no such regular file. */
+export type ReadFile = (path: string) => string | null;
+
+const BARE_NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
+const ABSOLUTE_PATH = /^(?:\/[\p{L}\p{M}\p{N}._+@,=:-]+)+$/u;
+const METACHARACTER = /[`$;|&<>(){}[\]*?!#~'"\\%^\s]/;
+const DOT_SEGMENT = /(?:^|\/)\.{1,2}(?:\/|$)/;
+
+/** `executable`: a bare name looked up on PATH, or an absolute path; never relative to the repository. */
+export function executableForm({ executable }: ProfileView): Finding[] {
+  if (executable === null || executable.value === '') return [];
+  const { value, span } = executable;
+  const shell = METACHARACTER.exec(value);
+  if (shell !== null) {
+    const message = `executable holds the character ${quote(shell[0])}`;
+    const hint = 'Name one program, without arguments or shell syntax; arguments belong into a custom adapter.';
+    return [errorAt('EXECUTABLE_METACHARACTER', span, message, hint)];
+  }
+  if (BARE_NAME.test(value)) return [];
+  if (ABSOLUTE_PATH.test(value) && !DOT_SEGMENT.test(value)) return [];
+  const message = `executable ${quote(value)} is neither a bare name nor a plain absolute path`;
+  const hint = 'Write a program name that is looked up on PATH, or an absolute path without . and .. segments.';
+  return [errorAt('EXECUTABLE_NOT_ABSOLUTE', span, message, hint)];
+}
+
+/** Why a path is not a plain path below the repository's root; null where it is one. */
+function pathProblem(path: string): string | null {
+  if (path.includes('\\')) return 'holds a backslash';
+  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is absolute';
+  if (path.startsWith('~')) return 'starts with ~';
+  const segments = path.split('/');
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
+    return 'has empty, . or .. segments';
+  }
+  if (segments.some((segment) => segment.toLowerCase() === '.git')) return 'leads into .git';
+  return null;
+}
+
+const PATH_HINT = 'Write a path from the repository root, such as agents/repair.md.';
+
+/** `instructions`: an existing Markdown file of the repository. */
+export function instructionsFile({ instructions }: RoleView, readFile: ReadFile | undefined): Finding[] {
+  if (instructions === null || instructions.value === '') return [];
+  const { value, span } = instructions;
+  const problem = pathProblem(value);
+  if (problem !== null)
+    return [errorAt('INSTRUCTIONS_PATH', span, `instructions path ${quote(value)} ${problem}`, PATH_HINT)];
+  if (!value.endsWith('.md')) {
+    return [errorAt('INSTRUCTIONS_PATH', span, `instructions path ${quote(value)} does not end in .md`, PATH_HINT)];
+  }
+  if (readFile === undefined || readFile(value) !== null) return [];
+  const hint = 'Add the file, or remove the key.';
+  return [errorAt('INSTRUCTIONS_MISSING', span, `there is no readable file ${quote(value)} in the repository`, hint)];
+}
+
+/** `refusal_prefixes` name a source that still holds each of them. */
+export function refusalSource(adapter: AdapterView, readFile: ReadFile | undefined): Finding[] {
+  const { refusalSource: source, refusalPrefixes, refusalPrefixesSpan } = adapter;
+  if (source === null || source.value === '') {
+    if (refusalPrefixesSpan === null) return [];
+    const message = 'refusal_prefixes needs refusal_source';
+    const hint = 'Name the file of the repository that holds these literals, so that a drift is noticed.';
+    return [errorAt('REFUSAL_SOURCE_REQUIRED', refusalPrefixesSpan, message, hint)];
+  }
+  const problem = pathProblem(source.value);
+  if (problem !== null) {
+    const message = `refusal_source ${quote(source.value)} ${problem}`;
+    return [errorAt('REFUSAL_SOURCE_PATH', source.span, message, 'Write a path from the repository root.')];
+  }
+  if (refusalPrefixesSpan === null) {
+    const message = 'refusal_source needs refusal_prefixes';
+    return [errorAt('REFUSAL_PREFIXES_REQUIRED', source.span, message, 'Add the literals, or remove the key.')];
+  }
+  if (readFile === undefined) return [];
+  const text = readFile(source.value);
+  if (text === null) {
+    const message = `there is no readable file ${quote(source.value)} in the repository`;
+    return [errorAt('REFUSAL_SOURCE_MISSING', source.span, message, 'Name the file that holds the literals.')];
+  }
+  return sentinelDrift(refusalPrefixes, source, text);
+}
+
+function sentinelDrift(prefixes: readonly Text[], source: Text, text: string): Finding[] {
+  return prefixes
+    .filter((prefix) => !text.includes(prefix.value))
+    .map(({ value, span }) => {
+      const message = `${quote(value)} is no longer in ${quote(source.value)}`;
+      const hint = 'The program says it differently now: take the new wording from the file.';
+      return errorAt('SENTINEL_DRIFT', span, message, hint);
+    });
+}
+
+/** Refusal prefixes are matched at the start of a line, so each must be able to stand there. */
+export function refusalPrefixForm({ refusalPrefixes }: AdapterView): Finding[] {
+  return refusalPrefixes
+    .filter(({ value }) => value !== '' && (value !== value.trimStart() || value.trim().length < 4))
+    .map(({ value, span }) => {
+      const hint =
+        'Give at least four characters, and none of them a leading space: it is matched at the start of a line.';
+      return errorAt(
+        'REFUSAL_PREFIX',
+        span,
+        `the refusal prefix ${quote(value)} would match too much or nothing`,
+        hint,
+      );
+    });
+}
+
+/** Literals of a list that may hold each value once. */
+export function repeated(texts: readonly Text[], code: string, what: string): Finding[] {
+  const seen = new Set<string>();
+  return texts.flatMap(({ value, span }) => {
+    if (seen.has(value)) return [errorAt(code, span, `${what} ${quote(value)} is listed twice`, 'Keep the first.')];
+    seen.add(value);
+    return [];
+  });
+}

@@ -1,0 +1,174 @@
+/**
+ * Finds the canonical repository and the commit a run starts from. Discovery is done once, here, with the user's own
+ * configuration (only it knows `safe.directory`); everything later names the repository explicitly and reads no
+ * configuration but the repository's own. What cannot be worked with is a {@link RepositoryProblem}, never an exception.
+ */
+import { realpath, stat } from 'node:fs/promises';
+import type { RepositoryFacts } from '../model/plan.ts';
+import { err, ok, type Result } from '../model/result.ts';
+import { type GitOutput, gitLine, type HostEnvironment, tryGit } from './run.ts';
+
+/** `cat-file -z`, and `core.fsmonitor=false` read as a boolean and not as a program's name. */
+const MINIMUM_GIT = '2.38.0';
+
+export type RepositoryProblem =
+  | { readonly kind: 'git-missing' }
+  | { readonly kind: 'git-too-old'; readonly version: string; readonly minimum: string }
+  | { readonly kind: 'path-missing'; readonly path: string }
+  | { readonly kind: 'not-a-directory'; readonly path: string }
+  | { readonly kind: 'not-a-repository'; readonly path: string }
+  | { readonly kind: 'bare'; readonly gitDir: string }
+  /** Inside a git directory, where there is no worktree. */
+  | { readonly kind: 'no-worktree'; readonly path: string }
+  | { readonly kind: 'unborn-head'; readonly worktree: string; readonly headRef: string }
+  /** Owned by somebody else and not in `safe.directory`; git's words name the way out. */
+  | { readonly kind: 'dubious-ownership'; readonly path: string; readonly message: string }
+  /** Permissions, a damaged repository, or a format this git does not know. */
+  | { readonly kind: 'unreadable'; readonly path: string; readonly message: string };
+
+export type BaseProblem =
+  /** Not something that may be handed to git as a revision: empty, starts with `-`, or holds control characters. */
+  | { readonly kind: 'refused'; readonly rev: string }
+  | { readonly kind: 'unknown'; readonly rev: string }
+  | { readonly kind: 'ambiguous'; readonly rev: string; readonly message: string }
+  | { readonly kind: 'not-a-commit'; readonly rev: string; readonly message: string }
+  /** A partial clone that lacks objects of the base; nothing is fetched on the way. */
+  | { readonly kind: 'partial-clone-incomplete'; readonly rev: string; readonly missing: number }
+  | { readonly kind: 'unreadable'; readonly rev: string; readonly message: string };
+
+/**
+ * The repository that encloses `start` (any existing folder; symlinks are resolved).
+ * `hostEnv` is read for HOME and XDG_CONFIG_HOME only.
+ */
+export async function discoverRepository(
+  start: string,
+  hostEnv: HostEnvironment,
+): Promise<Result<RepositoryFacts, RepositoryProblem>> {
+  const version = await tryGit({ gitDir: null, args: ['--version'] });
+  if (version.failure === 'not-found') return err({ kind: 'git-missing' });
+  const found = /\d+(\.\d+)+/.exec(version.stdout.toString('utf8'))?.[0] ?? '';
+  if (!atLeast(found, MINIMUM_GIT)) return err({ kind: 'git-too-old', version: found, minimum: MINIMUM_GIT });
+
+  const folder = await existingFolder(start);
+  if (!folder.ok) return folder;
+  const path = folder.value;
+  const ask = (...args: string[]): Promise<GitOutput> =>
+    tryGit({ gitDir: null, userConfig: hostEnv, args: ['-C', path, 'rev-parse', '--path-format=absolute', ...args] });
+
+  // One question a call where the answer is a path: it may hold any character, newlines too.
+  const [state, gitDir, commonDir, objectsDir, top] = await Promise.all([
+    ask('--is-bare-repository', '--is-inside-work-tree', '--is-shallow-repository', '--show-object-format'),
+    ask('--absolute-git-dir'),
+    ask('--git-common-dir'),
+    ask('--git-path', 'objects'),
+    ask('--show-toplevel'),
+  ]);
+  if (state.code !== 0) return err(refusalOf(state, path));
+  const [bare, inWorktree, shallow, format] = state.stdout.toString('utf8').split('\n');
+  if (bare === 'true') return err({ kind: 'bare', gitDir: oneLine(gitDir) });
+  if (inWorktree !== 'true') return err({ kind: 'no-worktree', path });
+  const failed = [gitDir, commonDir, objectsDir, top].find(({ code }) => code !== 0);
+  if (failed !== undefined) return err(refusalOf(failed, path));
+  const facts = {
+    worktree: oneLine(top),
+    gitDir: await realpath(oneLine(gitDir)),
+    commonDir: await realpath(oneLine(commonDir)),
+    objectsDir: await realpath(oneLine(objectsDir)),
+    objectFormat: format === 'sha256' ? ('sha256' as const) : ('sha1' as const),
+    shallow: shallow === 'true',
+  };
+  const head = await readHead(facts);
+  return head.ok ? ok({ ...facts, ...head.value }) : head;
+}
+
+/** Where HEAD stands now. */
+async function readHead(facts: {
+  readonly worktree: string;
+  readonly gitDir: string;
+}): Promise<Result<Pick<RepositoryFacts, 'head' | 'headRef'>, RepositoryProblem>> {
+  const [symbolic, head] = await Promise.all([
+    tryGit({ gitDir: facts.gitDir, args: ['symbolic-ref', '--quiet', 'HEAD'] }),
+    tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', 'HEAD^{commit}'] }),
+  ]);
+  const headRef = symbolic.code === 0 ? oneLine(symbolic) : null;
+  if (head.code === 0) return ok({ head: oneLine(head), headRef });
+  if (headRef !== null) {
+    const ref = await tryGit({ gitDir: facts.gitDir, args: ['show-ref', '--verify', '--quiet', headRef] });
+    const raw = await tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', '--quiet', 'HEAD'] });
+    if (ref.code !== 0 && raw.code !== 0) return err({ kind: 'unborn-head', worktree: facts.worktree, headRef });
+  }
+  return err({ kind: 'unreadable', path: facts.worktree, message: `HEAD: ${complaint(head)}` });
+}
+
+/** The commit that `rev` names, and its tree. `rev` is a person's text and never becomes an option. */
+export async function resolveBase(
+  facts: RepositoryFacts,
+  rev: string,
+): Promise<Result<{ readonly base: string; readonly baseTree: string }, BaseProblem>> {
+  if (rev === '' || rev.startsWith('-') || /[\u0000-\u001f\u007f]/.test(rev)) return err({ kind: 'refused', rev });
+  const fullName = new RegExp(`^[0-9a-f]{${facts.objectFormat === 'sha1' ? 40 : 64}}$`, 'i');
+  const named = await tryGit({
+    gitDir: facts.gitDir,
+    args: ['rev-parse', '--verify', '--end-of-options', rev],
+    config: [['core.warnAmbiguousRefs', 'true']],
+  });
+  if (/is ambiguous/.test(named.stderr) && !fullName.test(rev))
+    return err({ kind: 'ambiguous', rev, message: complaint(named) });
+  if (named.code === null) return err({ kind: 'unreadable', rev, message: complaint(named) });
+  if (named.code !== 0 || !fullName.test(oneLine(named))) return err({ kind: 'unknown', rev });
+  // Asked in a second step: appended to `:/text` it would be part of the text.
+  const peeled = await tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', `${oneLine(named)}^{commit}`] });
+  if (/expected commit type/.test(peeled.stderr)) return err({ kind: 'not-a-commit', rev, message: complaint(peeled) });
+  if (peeled.code !== 0) return err({ kind: 'unknown', rev });
+  const base = oneLine(peeled);
+  const tree = await tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', `${base}^{tree}`] });
+  if (tree.code !== 0) return err({ kind: 'unreadable', rev, message: complaint(tree) });
+  const missing = await missingObjects(facts, base);
+  if (missing > 0) return err({ kind: 'partial-clone-incomplete', rev, missing });
+  return ok({ base, baseTree: oneLine(tree) });
+}
+
+/** How many objects of the base a partial clone has left at its origin; 0 for a full clone, which is not searched. */
+async function missingObjects(facts: RepositoryFacts, base: string): Promise<number> {
+  const partial = await tryGit({
+    gitDir: facts.gitDir,
+    args: ['config', '--get-regexp', '^(extensions\\.partialclone|remote\\..*\\.promisor)$'],
+  });
+  if (partial.code !== 0) return 0;
+  const args = ['rev-list', '--objects', '--no-walk', '--missing=print', base];
+  const listing = await gitLine({ gitDir: facts.gitDir, args });
+  return listing.split('\n').filter((line) => line.startsWith('?')).length;
+}
+
+async function existingFolder(start: string): Promise<Result<string, RepositoryProblem>> {
+  try {
+    const path = await realpath(start);
+    return (await stat(path)).isDirectory() ? ok(path) : err({ kind: 'not-a-directory', path });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return err({ kind: 'path-missing', path: start });
+    if (code === 'ENOTDIR') return err({ kind: 'not-a-directory', path: start });
+    return err({ kind: 'unreadable', path: start, message });
+  }
+}
+
+function refusalOf(output: GitOutput, path: string): RepositoryProblem {
+  const message = complaint(output);
+  if (/dubious ownership|unsafe repository/.test(message)) return { kind: 'dubious-ownership', path, message };
+  if (/not a git repository/.test(message)) return { kind: 'not-a-repository', path };
+  return { kind: 'unreadable', path, message };
+}
+
+const complaint = (output: GitOutput): string => output.stderr.trim() || `git ended without a word (${output.failure})`;
+
+/** The output without its newline; a path may itself end with one, so only one is taken. */
+const oneLine = (output: GitOutput): string => output.stdout.toString('utf8').replace(/\n$/, '');
+
+function atLeast(version: string, minimum: string): boolean {
+  const [have, want] = [version, minimum].map((text) => text.split('.').map(Number));
+  for (const [i, part] of (want ?? []).entries()) {
+    const own = have?.[i] ?? 0;
+    if (own !== part) return own > part;
+  }
+  return true;
+}

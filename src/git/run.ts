@@ -1,0 +1,183 @@
+/**
+ * The only caller of git. Every call starts from an empty environment, names its repository explicitly and switches off
+ * whatever could run a program or a prompt: hooks, fsmonitor, signing, pagers, replace refs, grafts, optional locks,
+ * lazy fetches and every transport. Nothing is discovered and no user or system configuration is read; the two calls
+ * that must read it (discovery, for `safe.directory`; the host's ignore file) say so with `userConfig`.
+ * Git gets a session of its own, so that a Ctrl-C meant for agent-exec does not end git halfway through a write.
+ */
+import { execa } from 'execa';
+
+export interface GitCall {
+  /** Absolute git directory; null for the few commands that need none. */
+  readonly gitDir: string | null;
+  /** Where objects are read and written instead of `gitDir`'s own. */
+  readonly objectsDir?: string;
+  readonly workTree?: string;
+  readonly indexFile?: string;
+  readonly args: readonly string[];
+  readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
+  /** A file read as stdin, for input that must not pass through memory. */
+  readonly inputFile?: string;
+  /** A file that takes stdout; `stdout` of the answer is then empty. */
+  readonly outputFile?: string;
+  /** Default 120 s; git on a huge repository is slow, git on a hung disk never answers. */
+  readonly timeoutMs?: number;
+  /** Further configuration, as `[key, value]`; beats every file. */
+  readonly config?: readonly (readonly [string, string])[];
+  /** Only `check-ignore`, which refuses to run with them, turns literal pathspecs off. */
+  readonly literalPathspecs?: false;
+  /** The host's environment, of which the places of user and system configuration are taken and nothing else. */
+  readonly userConfig?: HostEnvironment;
+}
+
+export type HostEnvironment = Readonly<Record<string, string | undefined>>;
+
+export interface GitOutput {
+  /** The exit code; null where git was ended by a signal, timed out or could not be started. */
+  readonly code: number | null;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+  /** Why there is no exit code; null where there is one. */
+  readonly failure: 'not-found' | 'not-started' | 'timed-out' | 'output-too-large' | 'ended-by-signal' | null;
+}
+
+/** A git command that had to succeed did not: the message carries its words and its own complaint. */
+export class GitError extends Error {
+  override readonly name = 'GitError';
+  readonly args: readonly string[];
+  readonly output: GitOutput;
+
+  constructor(args: readonly string[], output: GitOutput) {
+    super(`git ${args.slice(0, 3).join(' ')} failed (${output.code ?? 'no exit code'}): ${output.stderr.trim()}`);
+    this.args = args;
+    this.output = output;
+  }
+}
+
+const CONFIG: readonly (readonly [string, string])[] = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.logAllRefUpdates', 'false'],
+  ['core.sparseCheckout', 'false'],
+  ['core.splitIndex', 'false'],
+  ['core.untrackedCache', 'false'],
+  ['core.quotePath', 'false'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['commit.gpgSign', 'false'],
+  ['advice.graftFileDeprecated', 'false'],
+  ['protocol.allow', 'never'],
+];
+
+export const IDENTITY = { NAME: 'agent-exec', EMAIL: 'agent-exec@localhost' } as const;
+
+const NO_USER_CONFIG: Readonly<Record<string, string>> = {
+  HOME: '/nonexistent',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_SYSTEM: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+};
+
+/** Where git finds the user's own configuration. */
+function userConfigPlaces(host: HostEnvironment): Record<string, string> {
+  const places: Record<string, string> = {};
+  for (const name of ['HOME', 'XDG_CONFIG_HOME']) {
+    const value = host[name];
+    if (value !== undefined) places[name] = value;
+  }
+  return places;
+}
+
+/** The environment of every host git call. */
+function environment(call: GitCall): Record<string, string> {
+  const env: Record<string, string> = {
+    PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+    LC_ALL: 'C.UTF-8',
+    ...(call.userConfig === undefined ? NO_USER_CONFIG : userConfigPlaces(call.userConfig)),
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_GRAFT_FILE: '/dev/null',
+    ...(call.literalPathspecs === false ? {} : { GIT_LITERAL_PATHSPECS: '1' }),
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_PAGER: 'cat',
+    GIT_TRACE2: '0',
+    GIT_TRACE2_EVENT: '0',
+    GIT_TRACE2_PERF: '0',
+    GIT_AUTHOR_NAME: IDENTITY.NAME,
+    GIT_AUTHOR_EMAIL: IDENTITY.EMAIL,
+    GIT_COMMITTER_NAME: IDENTITY.NAME,
+    GIT_COMMITTER_EMAIL: IDENTITY.EMAIL,
+  };
+  const config = [...CONFIG, ...(call.config ?? [])];
+  env.GIT_CONFIG_COUNT = String(config.length);
+  config.forEach(([key, value], i) => {
+    env[`GIT_CONFIG_KEY_${i}`] = key;
+    env[`GIT_CONFIG_VALUE_${i}`] = value;
+  });
+  if (call.gitDir !== null) env.GIT_DIR = call.gitDir;
+  if (call.objectsDir !== undefined) env.GIT_OBJECT_DIRECTORY = call.objectsDir;
+  if (call.workTree !== undefined) env.GIT_WORK_TREE = call.workTree;
+  if (call.indexFile !== undefined) env.GIT_INDEX_FILE = call.indexFile;
+  return env;
+}
+
+/** Runs git and answers with whatever it did; never throws for an exit code. */
+export async function tryGit(call: GitCall): Promise<GitOutput> {
+  const result = await execa('git', call.args, {
+    cwd: '/',
+    env: environment(call),
+    extendEnv: false,
+    encoding: 'buffer',
+    stripFinalNewline: false,
+    reject: false,
+    detached: true,
+    maxBuffer: 2 ** 30,
+    timeout: call.timeoutMs ?? 120_000,
+    killSignal: 'SIGKILL',
+    stdin: call.inputFile !== undefined ? { file: call.inputFile } : (call.input ?? 'ignore'),
+    stdout: call.outputFile !== undefined ? { file: call.outputFile } : 'pipe',
+  });
+  const code = result.exitCode ?? null;
+  return {
+    code,
+    stdout: Buffer.from(result.stdout ?? []),
+    stderr: Buffer.from(result.stderr ?? []).toString('utf8') || (result.originalMessage ?? ''),
+    failure: code !== null ? null : failureOf(result),
+  };
+}
+
+function failureOf(result: {
+  readonly code?: string | undefined;
+  readonly timedOut: boolean;
+  readonly isMaxBuffer: boolean;
+  readonly isTerminated: boolean;
+}): NonNullable<GitOutput['failure']> {
+  if (result.timedOut) return 'timed-out';
+  if (result.isMaxBuffer) return 'output-too-large';
+  if (result.isTerminated) return 'ended-by-signal';
+  return result.code === 'ENOENT' ? 'not-found' : 'not-started';
+}
+
+/** Runs git where failure is not an answer. Throws {@link GitError}. */
+export async function git(call: GitCall): Promise<Buffer> {
+  const output = await tryGit(call);
+  if (output.code !== 0) throw new GitError(call.args, output);
+  return output.stdout;
+}
+
+/** The output of {@link git} as one line of text. */
+export const gitLine = async (call: GitCall): Promise<string> => (await git(call)).toString('utf8').trimEnd();
+
+/** Splits `-z` output into its records; a trailing NUL makes no empty record. */
+export function splitNul(output: Buffer): Buffer[] {
+  const records: Buffer[] = [];
+  for (let at = 0; at < output.length; ) {
+    const end = output.indexOf(0, at);
+    records.push(output.subarray(at, end < 0 ? output.length : end));
+    at = end < 0 ? output.length : end + 1;
+  }
+  return records;
+}

@@ -1,0 +1,87 @@
+/**
+ * The part of the canonical look that runs no program: files of the git directory that decide what git will do next,
+ * read as bytes. It is taken first, so that after a worker no git starts with a configuration it may have written.
+ */
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CanonicalDifference } from '../model/evidence.ts';
+import { hasInvalidUtf8 } from '../model/path.ts';
+import type { Place } from './places.ts';
+
+interface WatchedFile {
+  readonly what: CanonicalDifference['what'];
+  /** Equal where kind, mode and bytes are. */
+  readonly signature: string;
+}
+/** By absolute path. */
+export type WatchedFiles = ReadonlyMap<string, WatchedFile>;
+
+/** Above this a file is known by its stat data instead of its bytes. */
+const MAX_READ = 16 * 1024 * 1024;
+
+/** States that change what the host's next commit or rebase does. */
+const OPERATIONS = [
+  'MERGE_HEAD',
+  'MERGE_MSG',
+  'SQUASH_MSG',
+  'CHERRY_PICK_HEAD',
+  'REVERT_HEAD',
+  'BISECT_START',
+  'rebase-merge',
+  'rebase-apply',
+  'sequencer',
+];
+
+export function readWatchedFiles(places: readonly Place[]): WatchedFiles {
+  const files = new Map<string, WatchedFile>();
+  for (const place of places) watchPlace(place, files);
+  return files;
+}
+
+function watchPlace({ location, configured, emptyLinks }: Place, files: Map<string, WatchedFile>): void {
+  const { gitDir, commonDir, objectsDir, worktree } = location;
+  const watch = (what: WatchedFile['what'], ...paths: string[]): void => {
+    for (const path of paths) files.set(path, { what, signature: signatureOf(path) });
+  };
+  watch('config', join(commonDir, 'config'), join(commonDir, 'config.worktree'), join(gitDir, 'config.worktree'));
+  watch('config', join(gitDir, 'commondir'), ...configured.config);
+  watch('head', join(gitDir, 'HEAD'), ...OPERATIONS.map((name) => join(gitDir, name)));
+  for (const folder of new Set([join(commonDir, 'hooks'), ...(configured.hooks === null ? [] : [configured.hooks])]))
+    watch('hooks', folder, ...namesIn(folder).map((name) => join(folder, name)));
+  for (const name of ['exclude', 'attributes', 'grafts', 'sparse-checkout'])
+    watch('info', join(commonDir, 'info', name), join(gitDir, 'info', name));
+  watch('info', join(objectsDir, 'info', 'alternates'), join(commonDir, 'shallow'), join(gitDir, 'gitdir'));
+  watch('info', join(worktree, '.git'));
+  for (const link of emptyLinks) if (!hasInvalidUtf8(link)) watch('info', join(worktree, link, '.git'));
+  watch('ref', join(commonDir, 'logs', 'refs', 'stash'));
+  const worktrees = join(commonDir, 'worktrees');
+  for (const id of namesIn(worktrees)) {
+    watch('head', join(worktrees, id, 'HEAD'));
+    for (const name of ['gitdir', 'commondir', 'locked']) watch('info', join(worktrees, id, name));
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Absent, unreadable or no folder: the signature of the folder itself says which.
+    return [];
+  }
+}
+
+function signatureOf(path: string): string {
+  try {
+    const stat = lstatSync(path, { bigint: true });
+    if (stat.isSymbolicLink()) return `link ${readlinkSync(path)} ${signatureOf(realpathSync(path))}`;
+    if (stat.isDirectory()) return 'folder';
+    if (!stat.isFile()) return `special ${stat.mode.toString(8)}`;
+    const mode = stat.mode.toString(8);
+    if (stat.size > MAX_READ) return `file ${mode} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.ino}`;
+    return `file ${mode} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : `unreadable ${code}`;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Which means of isolation and containment this machine really offers. Nothing is believed from a version or a file's
+ * presence: the very kind of command that will carry the worker is run once, and must keep its promise.
+ */
+import { execFile } from 'node:child_process';
+import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { Unavailable } from '../model/adapter.ts';
+import type { Isolation } from '../model/observation.ts';
+import { err, ok, type Result } from '../model/result.ts';
+import { bwrapCommand } from './bwrap.ts';
+import { resolveMounts } from './mounts.ts';
+
+/** How attempts are held on this machine. `program` and the other tools are absolute paths. */
+export type Containment =
+  | {
+      readonly mechanism: 'bwrap';
+      readonly level: 'guard' | 'strict';
+      readonly program: string;
+      readonly userNamespace: boolean;
+    }
+  | {
+      readonly mechanism: 'unshare';
+      readonly level: 'none';
+      readonly program: string;
+      readonly userNamespace: boolean;
+      /** Makes the namespace end with the controller; null: a killed controller leaves it to `recover`. */
+      readonly setpriv: string | null;
+    }
+  | {
+      readonly mechanism: 'sweep';
+      readonly level: 'none';
+      /** Gives every process of the attempt an inherited mark; null: they are found by other traces only. */
+      readonly prlimit: string | null;
+    };
+
+export interface ContainmentRequest {
+  readonly wanted: 'auto' | 'none' | 'guard' | 'strict';
+  readonly platform: NodeJS.Platform;
+  /** The PATH in which bwrap, unshare, setpriv and prlimit are looked up; relative entries are ignored. */
+  readonly path: string;
+}
+
+const TRIAL_MS = 10_000;
+
+/** The mechanism as the receipt names it. */
+export const mechanismName = (containment: Containment): Isolation['mechanism'] =>
+  containment.mechanism === 'sweep' ? 'none' : containment.mechanism;
+
+/** The absolute path of an executable file on `path`, absolute entries only; null where there is none. */
+export function lookUpTool(name: string, path: string): string | null {
+  for (const folder of path.split(':')) {
+    if (!isAbsolute(folder)) continue;
+    const file = join(folder, name);
+    try {
+      accessSync(file, constants.X_OK);
+      if (statSync(file).isFile()) return file;
+    } catch {
+      // Not here: the next folder is asked.
+    }
+  }
+  return null;
+}
+
+/** Runs a trial; null where it went well, else the first line of its complaint. */
+function trial(command: readonly string[]): Promise<string | null> {
+  const [program = '', ...args] = command;
+  return new Promise((resolve) => {
+    execFile(
+      program,
+      args,
+      { cwd: '/', env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' }, timeout: TRIAL_MS, killSignal: 'SIGKILL' },
+      (error, _, stderr) => {
+        if (error === null) resolve(null);
+        else if (error.killed === true) resolve(`no answer within ${TRIAL_MS / 1000} seconds`);
+        else resolve(stderr.trim().split('\n', 1)[0] || `ended with ${String(error.code ?? error.signal)}`);
+      },
+    );
+  });
+}
+
+/** True to its word: inside, the protected folder refuses writing and the opened one in it does not. */
+const KEEPS_PROMISE = 'test -w "$1/open" && ! test -w "$1" && test "$(ls -d /proc/[0-9]* | wc -l)" -lt 20';
+
+async function tryBwrap(program: string, level: 'guard' | 'strict', userNamespace: boolean): Promise<string | null> {
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'agent-exec-trial-')));
+  try {
+    const open = join(scratch, 'open');
+    mkdirSync(open);
+    const command = bwrapCommand(
+      {
+        program,
+        level,
+        userNamespace,
+        runningAsRoot: process.getuid?.() === 0,
+        networkOff: level === 'strict',
+        statusDescriptor: null,
+        workspace: scratch,
+        mounts: resolveMounts({ readOnly: [scratch], writable: [open] }, level),
+      },
+      ['/bin/sh', '-c', KEEPS_PROMISE, 'sh', scratch],
+    );
+    return await trial(command);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+export function unshareCommand(containment: Extract<Containment, { mechanism: 'unshare' }>): string[] {
+  return [
+    ...(containment.setpriv === null ? [] : [containment.setpriv, '--pdeathsig', 'KILL', '--']),
+    containment.program,
+    ...(containment.userNamespace ? ['--user', '--map-current-user'] : []),
+    '--pid',
+    '--fork',
+    '--kill-child',
+    '--mount-proc',
+    '--',
+  ];
+}
+
+/** Root usually needs no user namespace, and inside a container often nothing works without one. */
+const userNamespaceForms = (): readonly boolean[] => (process.getuid?.() === 0 ? [false, true] : [true]);
+
+async function findBwrap(path: string, level: 'guard' | 'strict'): Promise<Result<Containment, string>> {
+  const program = lookUpTool('bwrap', path);
+  if (program === null) return err('bwrap is not on PATH');
+  let complaint = '';
+  for (const userNamespace of userNamespaceForms()) {
+    const failed = await tryBwrap(program, level, userNamespace);
+    if (failed === null) return ok({ mechanism: 'bwrap', level, program, userNamespace });
+    complaint ||= failed;
+  }
+  return err(`${program} does not work here: ${complaint}`);
+}
+
+async function findUnshare(path: string): Promise<Containment | null> {
+  const program = lookUpTool('unshare', path);
+  if (program === null) return null;
+  for (const setpriv of new Set([lookUpTool('setpriv', path), null])) {
+    for (const userNamespace of userNamespaceForms()) {
+      const containment = { mechanism: 'unshare', level: 'none', program, userNamespace, setpriv } as const;
+      // A fresh /proc in a new PID namespace shows its first process as 1.
+      const failed = await trial([...unshareCommand(containment), '/bin/sh', '-c', 'test $$ = 1 && test -d /proc/1']);
+      if (failed === null) return containment;
+    }
+  }
+  return null;
+}
+
+/** What there is when nothing else works: session, parentage and marks. */
+async function sweeping(path: string): Promise<Containment> {
+  const prlimit = lookUpTool('prlimit', path);
+  const works =
+    prlimit !== null && (await trial([prlimit, '--locks=1000000000000:', '--', '/bin/sh', '-c', ':'])) === null;
+  return { mechanism: 'sweep', level: 'none', prlimit: works ? prlimit : null };
+}
+
+/**
+ * Finds the strongest containment for what is wanted. `auto` is `guard` where bwrap works, else `none`; `guard` and
+ * `strict` are an error where they are not possible, never something weaker.
+ */
+export async function detectContainment(request: ContainmentRequest): Promise<Result<Containment, Unavailable>> {
+  const { wanted, platform, path } = request;
+  if (wanted !== 'none') {
+    const level = wanted === 'strict' ? 'strict' : 'guard';
+    const found = platform === 'linux' ? await findBwrap(path, level) : err(`bwrap does not exist on ${platform}`);
+    if (found.ok) return ok(found.value);
+    if (wanted !== 'auto') {
+      return err({
+        code: 'ISOLATION_UNAVAILABLE',
+        message:
+          `isolation ${wanted} is not possible: ${found.error}. ` +
+          'Install bubblewrap and allow unprivileged user namespaces, or set isolation to auto or none.',
+      });
+    }
+  }
+  if (platform !== 'linux') return ok({ mechanism: 'sweep', level: 'none', prlimit: null });
+  return ok((await findUnshare(path)) ?? (await sweeping(path)));
+}

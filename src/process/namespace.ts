@@ -1,0 +1,140 @@
+/**
+ * A tree held by a PID namespace. Its first process is its life: the kernel ends everybody when that one ends, and lets
+ * it be gone only when nobody is left. So one process gone proves all of them gone, whatever they did to hide.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { constants } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Processes } from '../model/observation.ts';
+import { descendantsOf } from './lineage.ts';
+import { isSame, type ProcessEntry, readProcess, readProcessTable, signalProcess } from './table.ts';
+import { END_MS, type ProcessTree } from './tree.ts';
+
+export interface NamespaceOptions {
+  /** The launcher outside: bwrap or unshare. */
+  readonly launcher: ProcessEntry;
+  /** The launcher's word on the first process, where it gives one. */
+  readonly firstPid: () => number | null;
+  /** True where the worker is not the first process but its child (bwrap). */
+  readonly hasInit: boolean;
+}
+
+const namespaceOf = (pid: number): string | null => {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    // Gone, or of another user and so not of the attempt.
+    return null;
+  }
+};
+
+function statusOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'latin1');
+  } catch {
+    // Gone: nothing more to know.
+    return '';
+  }
+}
+
+/** Number 1 in the innermost of several namespaces. */
+const isFirst = (pid: number): boolean => /^NSpid:(\t\d+)+\t1$/m.test(statusOf(pid));
+
+/**
+ * True where TERM has its default effect on this process. To the first process of a namespace the kernel does not even
+ * deliver it then.
+ */
+function diesOfTerm(pid: number): boolean {
+  const masks = /^SigIgn:\t([0-9a-f]+)\nSigCgt:\t([0-9a-f]+)$/m.exec(statusOf(pid));
+  if (masks === null) return false;
+  const handled = BigInt(`0x${masks[1]}`) | BigInt(`0x${masks[2]}`);
+  return (handled & (1n << BigInt(constants.signals.SIGTERM - 1))) === 0n;
+}
+
+export function namespacedTree(options: NamespaceOptions): ProcessTree {
+  const { launcher, hasInit } = options;
+  const escaped = new Set<string>();
+  let first: ProcessEntry | null = null;
+  let namespace: string | null = null;
+  let worker: ProcessEntry | null = null;
+  let lastSeen: readonly ProcessEntry[] = [];
+
+  function learnFirst(): ProcessEntry | null {
+    if (first !== null) return first;
+    const told = options.firstPid();
+    const found =
+      told === null
+        ? [...readProcessTable().values()].find((entry) => entry.parent === launcher.pid && isFirst(entry.pid))
+        : readProcess(told);
+    if (found === undefined || found === null) return null;
+    first = found;
+    namespace = namespaceOf(found.pid);
+    return first;
+  }
+
+  /** Everybody in the namespace but a first process that is only its init. */
+  function members(): ProcessEntry[] {
+    const root = learnFirst();
+    if (root === null || !isSame(root)) return [];
+    const below = descendantsOf(readProcessTable(), root.pid).filter((entry) => entry.alive);
+    return hasInit ? below : [root, ...below];
+  }
+
+  function observe(): void {
+    lastSeen = members();
+    // The worker is the first one its init starts; nobody else is there before it.
+    worker ??= hasInit ? (lastSeen.toSorted((a, b) => a.started - b.started || a.pid - b.pid)[0] ?? null) : first;
+    for (const entry of lastSeen) {
+      if (entry.group !== first?.group) escaped.add(`${entry.pid}@${entry.started}`);
+    }
+  }
+
+  function kill(): void {
+    const root = learnFirst();
+    if (root !== null && signalProcess(root, 'SIGKILL')) return;
+    // Nothing in there yet, or no more: the launcher's end is the end of the namespace.
+    signalProcess(launcher, 'SIGKILL');
+  }
+
+  return {
+    observe,
+    terminate() {
+      observe();
+      // One by one: the group may hold the launcher too, which must live to tell how the worker ended.
+      const group = lastSeen.filter((entry) => entry.group === first?.group);
+      for (const entry of group) {
+        if (entry.pid === first?.pid && diesOfTerm(entry.pid)) signalProcess(entry, 'SIGKILL');
+        signalProcess(entry, 'SIGTERM');
+        // A stopped process takes TERM only once it goes on.
+        signalProcess(entry, 'SIGCONT');
+      }
+      return group.length > 0;
+    },
+    kill,
+    async end(): Promise<Processes> {
+      const root = learnFirst();
+      const deadline = performance.now() + END_MS;
+      if (root !== null) {
+        for (let wait = 1; isSame(root) && performance.now() < deadline; wait = Math.min(2 * wait, 20)) {
+          signalProcess(root, 'SIGKILL');
+          await delay(wait);
+        }
+      }
+      const left = root !== null && isSame(root) ? 1 + descendantsOf(readProcessTable(), root.pid).length : 0;
+      return {
+        containment: 'pid-namespace',
+        escaped: escaped.size,
+        killed: lastSeen.filter((entry) => entry.pid !== worker?.pid).length,
+        survivors: Math.max(left, inhabitants(namespace).length),
+      };
+    },
+  };
+}
+
+/** Live processes whose namespace is `namespace`: a second proof, by another way, that nobody is left. */
+function inhabitants(namespace: string | null): number[] {
+  if (namespace === null || namespace === namespaceOf(process.pid)) return [];
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && namespaceOf(pid) === namespace && readProcess(pid)?.alive === true);
+}

@@ -1,0 +1,83 @@
+/**
+ * Reads a worker's two streams to their end: into the logs, and line by line to whoever understands them. Nobody waits
+ * for a pipe: somebody who is not the worker may hold it open for ever.
+ */
+
+import type { Readable } from 'node:stream';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import type { Observation, Stream } from '../model/adapter.ts';
+import type { LogCapture } from './capture.ts';
+import type { Reading } from './deadlines.ts';
+import { lineSplitter } from './lines.ts';
+
+export type LineReader = (stream: Stream, line: string) => readonly Observation[];
+
+export interface OutputReading {
+  /** Reads what is in the pipe already, for at most `limitMs`, then lets go of it. */
+  drain(limitMs: number): Promise<void>;
+}
+
+/** A line nobody reads is work all the same. */
+const UNREAD: Omit<Reading, 'stream'> = { lines: [[]], partial: false };
+
+/**
+ * Follows one stream. `onReading` is told of every chunk; `onFault` of a reader that threw, which a total reader never
+ * does: after it lines are no longer given.
+ */
+export function readOutput(
+  source: Readable,
+  stream: Stream,
+  log: LogCapture,
+  reader: LineReader | null,
+  onReading: (reading: Reading) => void,
+  onFault: (thrown: unknown) => void,
+): OutputReading {
+  const splitter = lineSplitter();
+  let reads = reader;
+
+  function give(lines: readonly string[]): (readonly Observation[])[] {
+    const read = reads;
+    if (read === null) return [];
+    try {
+      return lines.map((line) => read(stream, line));
+    } catch (thrown) {
+      reads = null;
+      onFault(thrown);
+      return [];
+    }
+  }
+
+  source.on('data', (chunk: Buffer) => {
+    log.write(chunk);
+    if (reads === null) onReading({ stream, ...UNREAD });
+    else onReading({ stream, lines: give(splitter.push(chunk)), partial: splitter.partial() });
+  });
+  const drained = follow(source);
+  return {
+    async drain(limitMs) {
+      await drained(limitMs);
+      give(splitter.end());
+    },
+  };
+}
+
+/**
+ * Prepares for letting go of a stream: the function given back reads what is in the pipe already, for at most `limitMs`,
+ * and closes it.
+ */
+export function follow(source: Readable): (limitMs: number) => Promise<void> {
+  // A connection that breaks (ECONNRESET) is an end like any other.
+  source.on('error', () => {});
+  const closed = new Promise<void>((resolve) => {
+    source.once('close', resolve);
+  });
+  return async (limitMs) => {
+    const over = new AbortController();
+    await Promise.race([closed, delay(limitMs, undefined, { signal: over.signal }).catch(() => {})]);
+    over.abort();
+    // A busy loop may reach the timer first: what was in the pipe is read before letting go.
+    await turn();
+    await turn();
+    source.destroy();
+  };
+}

@@ -1,0 +1,61 @@
+/** Evidence of an attempt about which nothing has been observed yet: nothing started, nothing written, nothing to clean. */
+import type { Candidate, Unavailable } from '../model/adapter.ts';
+import type { Evidence } from '../model/evidence.ts';
+import { NO_USAGE } from '../model/observation.ts';
+import { requestedModel } from './gate.ts';
+import type { Run } from './surroundings.ts';
+import { isolationOf } from './worker.ts';
+
+export function blankEvidence(run: Run, candidate: Candidate): Evidence {
+  const { containment } = run;
+  return {
+    expects: run.plan.role.expects,
+    unavailable: null,
+    isolation: containment.ok
+      ? isolationOf(run, containment.value)
+      : { level: 'none', mechanism: 'none', network: run.plan.unit.network === 'allow' ? 'open' : 'declared' },
+    setup: [],
+    termination: { kind: 'not-started', error: 'NOT_REACHED' },
+    processes: { containment: 'none', escaped: 0, killed: 0, survivors: 0 },
+    logs: [],
+    report: {
+      status: null,
+      error: null,
+      model: null,
+      sessionId: null,
+      usage: NO_USAGE,
+      finalText: '',
+      refusal: null,
+      resultMissing: false,
+    },
+    model: { requested: requestedModel(candidate), resolved: null },
+    inventory: { kind: 'none' },
+    outOfScope: [],
+    privateRepository: { violations: [], commits: [] },
+    canonical: { differences: [], workerCouldWrite: false },
+    workerResult: { kind: 'not-required' },
+    preservation: { kind: 'nothing' },
+    verification: null,
+    cleanup: {
+      kind: 'done',
+      workspaceRemoved: true,
+      worktreeUnregistered: true,
+      processesGone: true,
+      problem: null,
+      retainedPath: null,
+    },
+  };
+}
+
+/** The candidate was found unavailable before a worker process existed. */
+export const unavailableEvidence = (evidence: Evidence, unavailable: Unavailable): Evidence => ({
+  ...evidence,
+  unavailable,
+  termination: { kind: 'not-started', error: unavailable.code },
+});
+
+/** The host stopped the run before a worker process existed. */
+export const cancelledEarly = (evidence: Evidence): Evidence => ({
+  ...evidence,
+  termination: { kind: 'not-started', error: 'CANCELLED' },
+});

@@ -1,0 +1,118 @@
+/**
+ * Request -> plan, or every reason why there can be none. Reads the repository, its configuration and the packet; makes
+ * nothing, starts nothing, and leaves nothing behind.
+ */
+import { join } from 'node:path';
+import { parsePolicy } from '../config/policy.ts';
+import { type BaseTree, pathsAtBase, readBlob } from '../git/base-tree.ts';
+import { type BaseProblem, discoverRepository, type RepositoryProblem, resolveBase } from '../git/repository.ts';
+import { type Policy, roleOf } from '../model/config.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Finding } from '../model/evidence.ts';
+import type { RepoPath } from '../model/path.ts';
+import type { Plan, RepositoryFacts } from '../model/plan.ts';
+import { err, ok, type Result } from '../model/result.ts';
+import type { Unit } from '../model/unit.ts';
+import { freezePlan } from '../plan/plan.ts';
+import { digestOf } from '../receipt/canonical.ts';
+import { parseUnit, type UnitFlags, unitFromFlags } from '../unit/packet.ts';
+import { CONFIG_FILE, configDigest, readConfigFile, repositoryReader } from './config-file.ts';
+
+export type UnitSource =
+  | { readonly kind: 'packet'; readonly file: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'inline'; readonly flags: UnitFlags };
+
+export interface RunRequest {
+  readonly repoPath: string;
+  readonly role: string;
+  readonly unit: UnitSource;
+  readonly base: string | null;
+  readonly verify: boolean;
+  readonly runId: string;
+}
+
+export type PrepareProblem =
+  | { readonly kind: 'repository'; readonly problem: RepositoryProblem }
+  | { readonly kind: 'base'; readonly problem: BaseProblem }
+  | { readonly kind: 'config'; readonly findings: readonly Diagnostic[] }
+  | { readonly kind: 'unknown-role'; readonly role: string; readonly known: readonly string[] }
+  | { readonly kind: 'unit'; readonly findings: readonly Diagnostic[] };
+
+export interface Prepared {
+  readonly plan: Plan;
+  readonly policy: Policy;
+  readonly baseTree: BaseTree;
+  readonly warnings: readonly Diagnostic[];
+  readonly findings: readonly Finding[];
+}
+
+interface ReadConfig {
+  readonly policy: Policy;
+  readonly warnings: readonly Diagnostic[];
+  readonly bytes: Uint8Array;
+}
+
+function readConfig(repository: RepositoryFacts): Result<ReadConfig, PrepareProblem> {
+  const bytes = readConfigFile(join(repository.worktree, CONFIG_FILE), CONFIG_FILE);
+  if (!bytes.ok) return err({ kind: 'config', findings: [bytes.error] });
+  const readFile = repositoryReader(repository.worktree);
+  const parsed = parsePolicy({ file: CONFIG_FILE, bytes: bytes.value, readFile });
+  if (!parsed.ok) return err({ kind: 'config', findings: parsed.error });
+  return ok({ policy: parsed.value.policy, warnings: parsed.value.warnings, bytes: bytes.value });
+}
+
+/** The host's working copy is what counts (SPEC 6.1); where base says something else, the receipt tells. */
+async function comparedWithBase(repository: RepositoryFacts, base: string, bytes: Uint8Array): Promise<Finding[]> {
+  const atBase = await readBlob(repository, base, CONFIG_FILE as RepoPath);
+  if (atBase.kind === 'file' && Buffer.compare(atBase.bytes, bytes) === 0) return [];
+  const message =
+    atBase.kind === 'absent'
+      ? `${CONFIG_FILE} is in the working copy only, not in the base commit`
+      : `${CONFIG_FILE} of the working copy differs from the base commit`;
+  return [{ code: 'CONFIG_DIFFERS_FROM_BASE', message, paths: [CONFIG_FILE as RepoPath] }];
+}
+
+function readUnit(source: UnitSource, policy: Policy): Result<Unit, readonly Diagnostic[]> {
+  const limits = { timeoutSeconds: policy.execution.timeout_seconds };
+  return source.kind === 'packet' ? parseUnit(source, limits) : unitFromFlags(source.flags, limits);
+}
+
+export async function prepareRun(
+  request: RunRequest,
+  hostEnv: Readonly<Record<string, string | undefined>>,
+): Promise<Result<Prepared, PrepareProblem>> {
+  const found = await discoverRepository(request.repoPath, hostEnv);
+  if (!found.ok) return err({ kind: 'repository', problem: found.error });
+  const repository = found.value;
+  const config = readConfig(repository);
+  if (!config.ok) return config;
+  const { policy, warnings, bytes } = config.value;
+  const role = roleOf(policy, request.role);
+  if (role === null) return err({ kind: 'unknown-role', role: request.role, known: Object.keys(policy.roles) });
+  const unit = readUnit(request.unit, policy);
+  if (!unit.ok) return err({ kind: 'unit', findings: unit.error });
+  const resolved = await resolveBase(repository, request.base ?? 'HEAD');
+  if (!resolved.ok) return err({ kind: 'base', problem: resolved.error });
+  const { base, baseTree } = resolved.value;
+  const instructions = role.instructions === null ? null : repositoryReader(repository.worktree)(role.instructions);
+  const plan = freezePlan({
+    runId: request.runId,
+    policy,
+    role,
+    unit: unit.value,
+    repository,
+    base,
+    baseTree,
+    instructions,
+    verify: request.verify,
+    config: { path: CONFIG_FILE, digest: configDigest(bytes) },
+    digestOf,
+  });
+  return ok({
+    plan,
+    policy,
+    baseTree: await pathsAtBase(repository, base),
+    warnings,
+    findings: await comparedWithBase(repository, base, bytes),
+  });
+}

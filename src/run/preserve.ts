@@ -1,0 +1,161 @@
+/**
+ * Makes the commits that carry and keep an attempt's work: a transport of the in-scope changes on success, a quarantine
+ * of everything else that was left. Made before any clean-up; what no commit can hold keeps the workspace.
+ */
+import { buildCommit } from '../git/build-commit.ts';
+import type { CommitEntry } from '../git/fast-import.ts';
+import { importForeignCommits } from '../git/foreign-commits.ts';
+import { publish } from '../git/publish.ts';
+import type { Change, Finding, IgnoredFile, Inventory, Preservation, PublishedCommit } from '../model/evidence.ts';
+import { err, ok, type Result } from '../model/result.ts';
+import { contentReader } from '../workspace/content.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { describeBuildProblem, describePublishProblem } from './describe.ts';
+import type { Run } from './surroundings.ts';
+
+/** Ignored files outside the scope that a quarantine keeps, in all. */
+const IGNORED_LIMIT_BYTES = 32 * 1024 * 1024;
+
+export interface Kept {
+  readonly preservation: Preservation;
+  readonly findings: readonly Finding[];
+}
+
+export const transportRef = (runId: string, attemptId: string): string => `refs/agent-exec/${runId}/${attemptId}`;
+export const quarantineRef = (runId: string, attemptId: string): string =>
+  `refs/agent-exec-quarantine/${runId}/${attemptId}`;
+
+const entryOf = ({ path, mode, size, oid }: Change | IgnoredFile): CommitEntry => ({ path, mode, size, oid });
+
+/** Inside the scope always; elsewhere the smallest first, up to the limit, so that one huge cache does not push out the rest. */
+export function chooseIgnored(ignored: readonly IgnoredFile[]): { kept: IgnoredFile[]; left: IgnoredFile[] } {
+  const kept = ignored.filter(({ inScope }) => inScope);
+  const left: IgnoredFile[] = [];
+  let room = IGNORED_LIMIT_BYTES;
+  const others = ignored.filter(({ inScope }) => !inScope).sort((a, b) => a.size - b.size);
+  for (const file of others) {
+    if (file.size <= room) {
+      kept.push(file);
+      room -= file.size;
+    } else left.push(file);
+  }
+  return { kept, left };
+}
+
+interface CommitWish {
+  readonly ref: string;
+  readonly entries: readonly CommitEntry[];
+  readonly message: string;
+  readonly furtherParents: readonly string[];
+}
+
+async function makeCommit(run: Run, workspace: Workspace, wish: CommitWish): Promise<Result<PublishedCommit, string>> {
+  const { plan, store } = run;
+  const built = await buildCommit({
+    store,
+    base: plan.base,
+    baseTree: plan.baseTree,
+    entries: wish.entries,
+    message: wish.message,
+    committedAtSeconds: Math.floor(run.around.now().getTime() / 1000),
+    readContent: contentReader(workspace),
+    parents: [plan.base, ...wish.furtherParents],
+  });
+  if (!built.ok) return err(describeBuildProblem(built.error));
+  const published = await publish({
+    store,
+    facts: plan.repository,
+    built: built.value,
+    base: plan.base,
+    ref: wish.ref,
+  });
+  return published.ok ? ok(published.value) : err(describePublishProblem(published.error));
+}
+
+export interface PreserveRequest {
+  readonly run: Run;
+  readonly attemptId: string;
+  readonly workspace: Workspace;
+  readonly inventory: Extract<Inventory, { kind: 'taken' | 'failed' }>;
+  /** Commits that the worker made in its private repository. */
+  readonly commits: readonly string[];
+  /** `success` makes a transport of the changes; anything else puts them into the quarantine. */
+  readonly success: boolean;
+  /** One line for the commit: state and code. */
+  readonly verdict: string;
+}
+
+/** Nothing is removed here. A `failed` answer says that work exists which no commit holds. */
+export async function preserve(request: PreserveRequest): Promise<Kept> {
+  const { run, attemptId, workspace, inventory, success } = request;
+  const { plan } = run;
+  const findings: Finding[] = [];
+  const title = `${plan.unit.unit_id}: ${attemptId} ${request.verdict}`;
+  const body = `Made by agent-exec, run ${plan.runId}, role ${plan.role.name}.`;
+  const changes = inventory.changes.map(entryOf);
+
+  let transport: PublishedCommit | null = null;
+  const failed = (message: string): Kept => ({
+    preservation: { kind: 'failed', message, transport, quarantine: null },
+    findings,
+  });
+  if (success && changes.length > 0) {
+    const made = await makeCommit(run, workspace, {
+      ref: transportRef(plan.runId, attemptId),
+      entries: changes,
+      message: `${title}\n\n${body}\n`,
+      furtherParents: [],
+    });
+    if (!made.ok) return failed(made.error);
+    transport = made.value;
+  }
+
+  const { kept, left } = chooseIgnored(inventory.ignored);
+  if (left.length > 0) {
+    findings.push({
+      code: 'IGNORED_NOT_KEPT',
+      message: `${left.length} ignored files of ${left.reduce((sum, { size }) => sum + size, 0)} bytes outside allowed_paths are over the limit of ${IGNORED_LIMIT_BYTES} bytes and not kept`,
+      paths: left.map(({ path }) => path),
+    });
+  }
+  const foreign = await importCommits(run, workspace, request.commits, findings);
+  const extra = success ? kept.length : kept.length + changes.length;
+  if (extra === 0 && foreign.length === 0) {
+    return {
+      preservation: transport === null ? { kind: 'nothing' } : { kind: 'kept', transport, quarantine: null },
+      findings,
+    };
+  }
+  const made = await makeCommit(run, workspace, {
+    ref: quarantineRef(plan.runId, attemptId),
+    entries: [...changes, ...kept.map(entryOf)],
+    message: `Quarantine of ${title}\n\n${body}\nNot reviewed, not in scope, or not finished: look before you use it.\n`,
+    furtherParents: foreign,
+  });
+  if (!made.ok) return failed(made.error);
+  return { preservation: { kind: 'kept', transport, quarantine: made.value }, findings };
+}
+
+async function importCommits(
+  run: Run,
+  workspace: Workspace,
+  commits: readonly string[],
+  findings: Finding[],
+): Promise<readonly string[]> {
+  if (commits.length === 0) return [];
+  const { imported, failed } = await importForeignCommits({
+    store: run.store,
+    facts: run.plan.repository,
+    privateGitDir: workspace.privateGitDir,
+    commits,
+    base: run.plan.base,
+  });
+  if (failed.length > 0) {
+    findings.push({
+      code: 'COMMITS_NOT_KEPT',
+      message: `commits of the worker that could not be read: ${failed.map(({ commit, reason }) => `${commit} ${reason}`).join('; ')}`,
+      paths: [],
+    });
+  }
+  return imported;
+}

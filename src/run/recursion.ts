@@ -1,0 +1,28 @@
+/**
+ * Is this run inside a run of the same repository? (docs/adr/0007-recursion.md) The chain is carried by the worker's
+ * environment as `<run-id>@<base commit>`, outermost first, separated by commas.
+ */
+import { tryGit } from '../git/run.ts';
+import type { RepositoryFacts } from '../model/plan.ts';
+
+const LINK = /^([A-Za-z0-9-]{1,64})@([0-9a-f]{40}|[0-9a-f]{64})$/;
+/** A chain longer than this is not followed further: something is badly wrong, and the run is refused. */
+const MAX_LINKS = 32;
+
+/** The chain that this run's workers get. */
+export const extendChain = (chain: string | undefined, runId: string, base: string): string =>
+  [...(chain === undefined || chain === '' ? [] : [chain]), `${runId}@${base}`].join(',');
+
+/** The run id of the chain that works on this repository, or null. A chain that cannot be read names nothing. */
+export async function runAround(chain: string | undefined, facts: RepositoryFacts): Promise<string | null> {
+  if (chain === undefined || chain === '') return null;
+  const links = chain.split(',');
+  if (links.length > MAX_LINKS) return links[0] ?? 'unknown';
+  for (const link of links) {
+    const [, runId, base] = LINK.exec(link) ?? [];
+    if (runId === undefined || base === undefined || base.length !== facts.head.length) continue;
+    const found = await tryGit({ gitDir: facts.commonDir, args: ['cat-file', '-e', `${base}^{commit}`] });
+    if (found.code === 0) return runId;
+  }
+  return null;
+}

@@ -1,0 +1,180 @@
+/**
+ * A run: the plan's candidates in order, until one succeeds or nothing may go on; then the verdict and the records. Made
+ * so that whatever happens after the first effect ends in a receipt.
+ */
+
+import { type BaseTree, usesLfs } from '../git/base-tree.ts';
+import { countDirtyPaths } from '../git/dirty.ts';
+import type { Finding } from '../model/evidence.ts';
+import type { Plan } from '../model/plan.ts';
+import type { AttemptRecord, Receipt } from '../model/receipt.ts';
+import { err, ok, type Result } from '../model/result.ts';
+import { attemptRecord } from '../receipt/attempt.ts';
+import { printableJson } from '../receipt/neutralise.ts';
+import type { Redactor } from '../receipt/redact.ts';
+import { attemptEvent } from '../receipt/telemetry.ts';
+import { type FileProblem, writeDurably } from '../store/durable-file.ts';
+import { createJournal } from '../store/journal.ts';
+import { makePrivateFolder } from '../store/private-folder.ts';
+import { ownIdentity } from '../store/process-identity.ts';
+import { runDirectory } from '../store/run-directory.ts';
+import { appendTelemetry } from '../store/telemetry.ts';
+import { judgeRun, stopsRun } from '../verdict/outcome.ts';
+import { type AttemptResult, runAttempt } from './attempt.ts';
+import { layGroundwork } from './groundwork.ts';
+import { type Recorded, writeRecords } from './records.ts';
+import { type Run, type Surroundings, stoppedBy } from './surroundings.ts';
+
+export interface RunUnitRequest {
+  readonly plan: Plan;
+  readonly baseTree: BaseTree;
+  readonly findings: readonly Finding[];
+  readonly around: Surroundings;
+  readonly stateRoot: string;
+  readonly telemetryPath: string;
+  readonly extraReceiptPath: string | null;
+  readonly redactor: Redactor;
+}
+
+/** The run's directory or its journal could not be made: nothing was started. */
+export type RunUnitProblem = {
+  readonly kind: 'state-unwritable';
+  readonly path: string;
+  readonly problem: FileProblem;
+};
+
+export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded, RunUnitProblem>> {
+  const { plan, around, stateRoot, redactor } = request;
+  const startedAt = around.now();
+  const beganAt = performance.now();
+  const place = runDirectory(stateRoot, plan.runId);
+  try {
+    await makePrivateFolder(place.path);
+    await makePrivateFolder(place.attempts);
+  } catch (error) {
+    const { code = 'unknown', message } = error as NodeJS.ErrnoException;
+    return err({ kind: 'state-unwritable', path: place.path, problem: { code, message } });
+  }
+  const journal = await createJournal(place.journal, await ownIdentity(), around.now);
+  if (!journal.ok) return err({ kind: 'state-unwritable', path: place.journal, problem: journal.error });
+  const planned = await writeDurably(place.plan, `${printableJson(planRecord(plan, request), 2)}\n`);
+  if (!planned.ok) return err({ kind: 'state-unwritable', path: place.plan, problem: planned.error });
+
+  around.progress({
+    kind: 'run-started',
+    runId: plan.runId,
+    directory: place.path,
+    candidates: plan.candidates.map(({ attemptId }) => attemptId),
+  });
+  try {
+    const run = await layGroundwork({ ...request, place, journal: journal.value });
+    const [dirtyPaths, lfs] = await Promise.all([
+      countDirtyPaths(plan.repository, run.excludesFile),
+      usesLfs(plan.repository, request.baseTree),
+    ]);
+    const attempts = await tryCandidates(run, request);
+    const verdict = judgeRun({
+      attempts: attempts.results.map(({ candidate, verdict: one, evidence }) => ({
+        attemptId: candidate.attemptId,
+        verdict: one,
+        cleanupExact: evidence.cleanup.kind === 'done' && evidence.cleanup.problem === null,
+      })),
+      candidateCount: plan.candidates.length,
+      fallbackToHost: run.insideRun === null ? plan.fallbackToHost : 'never',
+      cancelledBy: stoppedBy(around.stop),
+    });
+    const recorded = await writeRecords({
+      run,
+      verdict,
+      attempts: attempts.records,
+      findings: lfs ? [...request.findings, LFS_FINDING] : request.findings,
+      hostFallback: verdict.outcome === 'host-fallback-authorized' ? fallbackFor(plan, around, attempts.records) : null,
+      dirtyPaths,
+      lfs,
+      redactor,
+      startedAt,
+      beganAt,
+      telemetryPath: request.telemetryPath,
+      telemetryProblem: attempts.telemetryProblem,
+      receiptPath: place.receipt,
+      extraReceiptPath: request.extraReceiptPath,
+    });
+    await journal.value.note('finished', null, { outcome: recorded.receipt.outcome });
+    return ok(recorded);
+  } finally {
+    await journal.value.close();
+  }
+}
+
+const LFS_FINDING: Finding = {
+  code: 'USES_LFS',
+  message: 'the repository uses Git LFS: workers see pointers, not contents',
+  paths: [],
+};
+
+/** What another process needs to finish this run, should its controller die. */
+const planRecord = (plan: Plan, { telemetryPath, extraReceiptPath }: RunUnitRequest): unknown => ({
+  schema: 'agent-exec-plan/v1',
+  run_id: plan.runId,
+  role: plan.role,
+  unit: plan.unit,
+  repository: plan.repository,
+  base: plan.base,
+  base_tree: plan.baseTree,
+  candidates: plan.candidates.map(({ attemptId, profile, adapter }) => ({
+    attempt_id: attemptId,
+    profile,
+    adapter: adapter.name,
+  })),
+  limits: plan.limits,
+  isolation: plan.isolation,
+  config: plan.config,
+  unit_digest: plan.unitDigest,
+  plan_digest: plan.planDigest,
+  telemetry_path: telemetryPath,
+  receipt_path: extraReceiptPath,
+});
+
+interface Attempts {
+  readonly results: readonly AttemptResult[];
+  readonly records: readonly AttemptRecord[];
+  readonly telemetryProblem: FileProblem | null;
+}
+
+async function tryCandidates(run: Run, request: RunUnitRequest): Promise<Attempts> {
+  const { plan, around } = run;
+  const results: AttemptResult[] = [];
+  const records: AttemptRecord[] = [];
+  let telemetryProblem: FileProblem | null = null;
+  for (const [index, candidate] of plan.candidates.entries()) {
+    if (stoppedBy(around.stop) !== null) break;
+    const { attemptId } = candidate;
+    around.progress({ kind: 'attempt-started', attemptId, position: index + 1, of: plan.candidates.length });
+    const startedAt = around.now();
+    const beganAt = performance.now();
+    const result = await runAttempt(run, candidate);
+    const durationMs = performance.now() - beganAt;
+    const record = attemptRecord({ ...result, startedAt, endedAt: around.now(), durationMs }, request.redactor);
+    results.push(result);
+    records.push(record);
+    around.progress({ kind: 'attempt-ended', attemptId, verdict: result.verdict, durationMs });
+    const ids = { runId: plan.runId, unitId: plan.unit.unit_id, role: plan.role.name };
+    const logged = await appendTelemetry(request.telemetryPath, [attemptEvent(record, ids)]);
+    if (!logged.ok) telemetryProblem ??= logged.error;
+    if (stopsRun(result.verdict)) break;
+  }
+  return { results, records, telemetryProblem };
+}
+
+const fallbackFor = (
+  plan: Plan,
+  around: Surroundings,
+  records: readonly AttemptRecord[],
+): Receipt['host_fallback'] => ({
+  authorized: true,
+  unit_digest: plan.unitDigest,
+  base: plan.base,
+  allowed_paths: plan.unit.allowed_paths,
+  issued_at: around.now().toISOString(),
+  evidence: records.map(({ attempt_id }) => attempt_id),
+});

@@ -1,0 +1,128 @@
+/** The refusal predicate: fires on what a CLI says of its provider, and on nothing that an agent merely read or wrote. */
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { customAdapter } from '../../src/adapters/custom.ts';
+import { refusalCode, statusIn } from '../../src/adapters/refusal.ts';
+import { builtInAdapter, builtInAdapters } from '../../src/adapters/registry.ts';
+import { sentinelRefusal } from '../../src/adapters/sentinel.ts';
+import type { Adapter } from '../../src/model/adapter.ts';
+import { readLines } from './request.ts';
+
+const corpus = (name: string) => JSON.parse(readFileSync(new URL(`./corpus/${name}.json`, import.meta.url), 'utf8'));
+interface Refused {
+  readonly adapter: string;
+  readonly lines: readonly string[];
+  readonly code: string;
+  readonly retry_after_seconds?: number;
+  readonly source?: string;
+}
+const refused: readonly Refused[] = corpus('refusals');
+const missed: { readonly anywhere: readonly string[]; readonly events: readonly Omit<Refused, 'code'>[] } =
+  corpus('near-misses');
+
+const adapter = (name: string): Adapter => builtInAdapter(name) as Adapter;
+const facts = { now: () => Date.UTC(2026, 10, 30, 18, 30) };
+
+test.each(refused)('$adapter fires with $code: $lines', ({ adapter: name, lines, code, ...rest }) => {
+  const { report } = readLines(adapter(name), lines, facts);
+  expect(report.refusal).toMatchObject({
+    code,
+    source: rest.source ?? 'event',
+    retry_after_seconds: rest.retry_after_seconds ?? null,
+  });
+  expect(report.status).not.toBe('success');
+});
+
+describe.each(missed.anywhere)('never fires on %j', (line) => {
+  test.each(builtInAdapters.map(({ name }) => name))('%s', (name) => {
+    for (const at of [line, `e> ${line}`]) expect(readLines(adapter(name), [at]).report.refusal).toBeNull();
+  });
+});
+
+test.each(missed.events)('$adapter does not fire on $lines', ({ adapter: name, lines }) => {
+  expect(readLines(adapter(name), lines).report.refusal).toBeNull();
+});
+
+describe('refusal_prefixes of a custom adapter', () => {
+  const own = customAdapter('own', {
+    base_argv: [],
+    run_everything_argv: [],
+    workspace_argv: [],
+    model_argv: [],
+    prompt_transport: 'stdin',
+    output_format: 'text',
+    refusal_prefixes: ['FATAL: quota', 'provider: error 429'],
+  });
+
+  test('fire at a line’s start, on both streams, colours or not', () => {
+    expect(readLines(own, ['FATAL: quota exceeded for today']).report.refusal).toMatchObject({
+      code: 'QUOTA_EXHAUSTED',
+      source: 'stdout',
+    });
+    expect(readLines(own, ['e> \u001b[1;31mprovider: error 429, retry after 7 s']).report.refusal).toEqual({
+      code: 'RATE_LIMITED',
+      retry_after_seconds: 7,
+      line: 'provider: error 429, retry after 7 s',
+      source: 'stderr',
+    });
+    expect(readLines(own, ['FATAL: quota of something']).report.refusal?.code).toBe('PROVIDER_ERROR');
+  });
+  test('fire nowhere else', () => {
+    const lines = [
+      ' FATAL: quota',
+      'it printed FATAL: quota',
+      'fatal: quota',
+      'FATAL quota',
+      '"FATAL: quota"',
+      'FATAL:',
+    ];
+    expect(readLines(own, [...lines, ...lines.map((line) => `e> ${line}`)]).report.refusal).toBeNull();
+  });
+  test('a bound holds for what is kept of a line', () => {
+    const { refusal } = readLines(own, [`FATAL: quota ${'x'.repeat(900_000)}`]).report;
+    expect(refusal?.line.length).toBeLessThanOrEqual(500);
+  });
+});
+
+test('law: a literal fires exactly at the start of a line, behind colours alone', () => {
+  const sentinels = [{ start: 'REFUSED: ', streams: ['stderr'] as const, code: 'RATE_LIMITED' as const }];
+  const colour = fc.constantFrom('', '\r', '\u001b[0m', '\u001b[1;31m', '\u001b[38;5;9m', '\u001b[m');
+  fc.assert(
+    fc.property(fc.array(colour), fc.string(), fc.string(), (colours, before, after) => {
+      const line = `${colours.join('')}${before}REFUSED: ${after}`;
+      const bare = before.replace(/^(?:\r|\u001b\[[0-9;:]*m)+/, '');
+      const fires = sentinelRefusal(sentinels, 'stderr', line) !== null;
+      expect(fires).toBe(`${bare}REFUSED: `.startsWith('REFUSED: '));
+      expect(sentinelRefusal(sentinels, 'stdout', line)).toBeNull();
+    }),
+  );
+});
+
+test.each([
+  [null, '401 scripted 401', 'AUTH_REJECTED'],
+  [null, '401: {"type":"authentication_error"}', 'AUTH_REJECTED'],
+  [null, 'unexpected status 529 <unknown status code>', 'OVERLOADED'],
+  [null, 'provider.auth_error: 401 x', 'AUTH_REJECTED'],
+  [null, 'API Error: Request rejected (429) · x', 'RATE_LIMITED'],
+  [402, 'Payment Required', 'QUOTA_EXHAUSTED'],
+  [400, 'Your credit balance is too low', 'QUOTA_EXHAUSTED'],
+  [429, 'You exceeded your current quota, please check your plan', 'QUOTA_EXHAUSTED'],
+  [429, 'The engine is overloaded', 'RATE_LIMITED'],
+  [503, 'overloaded', 'OVERLOADED'],
+  [500, 'quota exceeded', 'PROVIDER_ERROR'],
+  [400, 'model_not_found', 'MODEL_UNAVAILABLE'],
+  [400, 'prompt is too long', null],
+  [413, 'request too large', null],
+  [null, 'The tool failed', null],
+  [null, '', null],
+] as const)('status %s and %j mean %s', (status, text, code) => {
+  expect(refusalCode(status, text)).toBe(code);
+});
+
+test('a status is read where one is named, and no other number is one', () => {
+  expect(statusIn('last status: 429 Too Many')).toBe(429);
+  for (const text of ['line 401', '4010 tokens', '77\r\n{}', '401\r\n{}', 'took 500 ms', 'port 404', 'v4.0.1']) {
+    expect(statusIn(text)).toBeNull();
+  }
+});

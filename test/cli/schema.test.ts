@@ -1,0 +1,120 @@
+import { CommanderError } from 'commander';
+import { describe, expect, test } from 'vitest';
+import type { CliIo } from '../../src/cli/io.ts';
+import { schemaCommand } from '../../src/cli/schema.ts';
+import { policy } from '../../src/model/config.ts';
+import { receipt as receiptDefinition } from '../../src/model/receipt.ts';
+import { summary as summaryDefinition } from '../../src/model/summary.ts';
+import { telemetryEvent } from '../../src/model/telemetry.ts';
+import { unit as unitDefinition } from '../../src/model/unit.ts';
+import { fitSummary, summarise } from '../../src/receipt/summary.ts';
+import { attemptEvent } from '../../src/receipt/telemetry.ts';
+import { attempt, plan, RUN_ID, receipt } from '../receipt/record-samples.ts';
+
+async function schema(...args: string[]): Promise<string> {
+  const printed: string[] = [];
+  const write = (text: string): void => {
+    printed.push(text);
+  };
+  const io = { out: async (text: string) => write(text), note: () => {} } as unknown as CliIo;
+  const command = schemaCommand(io)
+    .exitOverride()
+    .configureOutput({ writeErr: () => {}, writeOut: write });
+  await command.parseAsync(args, { from: 'user' });
+  return printed.join('');
+}
+type Node = { [key: string]: unknown };
+const parsed = async (name: string): Promise<Node> => JSON.parse(await schema(name)) as Node;
+
+const config = {
+  schema: 'agent-execution/v1',
+  execution: {
+    fresh_process_per_unit: true,
+    permission: 'run-everything',
+    fallback_to_host: 'never',
+    max_parallel: 1,
+    timeout_seconds: 60,
+    summary_bytes: 4096,
+    raw_output_bytes: 10_485_760,
+  },
+  roles: { repair: ['a'], test: { candidates: ['a'], expects: 'either' } },
+  profiles: { a: { adapter: 'claude' } },
+};
+const EXAMPLES = {
+  config: { id: 'agent-execution/v1', definition: policy, example: config },
+  unit: { id: 'agent-exec-unit/v1', definition: unitDefinition, example: plan.unit },
+  receipt: { id: 'agent-exec-receipt/v1', definition: receiptDefinition, example: receipt() },
+  telemetry: {
+    id: 'agent-exec-telemetry/v1',
+    definition: telemetryEvent,
+    example: attemptEvent(attempt(), { runId: RUN_ID, unitId: 'u', role: 'repair' }),
+  },
+  summary: { id: 'agent-exec-summary/v1', definition: summaryDefinition, example: summarise(receipt(), '/r.json') },
+} as const;
+
+/** Every keyword of a schema and where it stands. */
+function* nodes(node: unknown): Generator<Node> {
+  if (node === null || typeof node !== 'object') return;
+  if (!Array.isArray(node)) yield node as Node;
+  for (const member of Object.values(node)) yield* nodes(member);
+}
+
+describe.each(Object.entries(EXAMPLES))('%s', (name, { id, definition, example }) => {
+  test('is one document with a name, a title and no open reference', async () => {
+    const document = await parsed(name);
+    expect(document).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $id: `urn:agent-exec:${id}`,
+      title: expect.stringMatching(/\w/),
+    });
+    const defined = Object.keys((document.$defs as Node | undefined) ?? {});
+    const references = [...nodes(document)].flatMap((node) => (typeof node.$ref === 'string' ? [node.$ref] : []));
+    for (const reference of references) expect(defined).toContain(reference.replace('#/$defs/', ''));
+    expect(document.$ref).toBeUndefined();
+  });
+
+  test('its patterns compile as JSON Schema wants them', async () => {
+    for (const node of nodes(await parsed(name))) {
+      if (typeof node.pattern === 'string') expect(() => new RegExp(node.pattern as string, 'u')).not.toThrow();
+    }
+  });
+
+  test('describes what the definition parses: every member of the example, and no other', async () => {
+    expect(definition.safeParse(example)).toMatchObject({ success: true });
+    const document = await parsed(name);
+    const shapes = (document.oneOf ?? document.anyOf ?? [document]) as Node[];
+    const shape = shapes.find(
+      ({ properties }) =>
+        (properties as Node).event === undefined ||
+        name !== 'telemetry' ||
+        (properties as { event: Node }).event.const === 'attempt',
+    );
+    const properties = Object.keys((shape?.properties as Node | undefined) ?? {});
+    for (const member of Object.keys(example)) expect(properties).toContain(member);
+    expect(shape?.additionalProperties).toBe(false);
+    expect(definition.safeParse({ ...example, another: 1 }).success).toBe(false);
+  });
+});
+
+test('what may be left out when written is not required', async () => {
+  const { properties, required } = (await parsed('config')) as { properties: Node; required: string[] };
+  expect(required).not.toContain('custom_adapters');
+  expect((properties.execution as Node).required).not.toContain('isolation');
+});
+
+test('a fitted summary is still described', async () => {
+  const fitted = JSON.parse(fitSummary(summarise(receipt(), '/r.json'), 256));
+  const { required } = (await parsed('summary')) as { required: string[] };
+  for (const member of required) expect(Object.keys(fitted)).toContain(member);
+  expect(summaryDefinition.parse(fitted)).toEqual(fitted);
+});
+
+test('an unknown name is a usage error that lists the known ones; help has an example', async () => {
+  await expect(schema('nonsense')).rejects.toThrow(/config, unit, receipt, telemetry, summary/);
+  await expect(schema()).rejects.toThrow(CommanderError);
+  const help: string[] = [];
+  schemaCommand({} as CliIo)
+    .configureOutput({ writeOut: (text) => help.push(text) })
+    .outputHelp();
+  expect(help.join('')).toContain('$ agent-exec schema receipt');
+});

@@ -1,0 +1,111 @@
+/**
+ * Which cases are run and how each must end. A case is one run of agent-exec: an order of CLIs, each with the scenario its
+ * provider plays. How a CLI ends in a scenario is said once, in the table; what follows for the run is derived.
+ */
+
+/**
+ * @typedef {{ cli: string, scenario: string }} Cast
+ * @typedef {{ name: string, casts: readonly Cast[] }} Case
+ * @typedef {{ exit: number, outcome: string, attempts: readonly string[] }} Expected `attempts`: "state CODE" in order
+ *
+ * @typedef {object} Row
+ * @property {string} ends "state CODE"
+ * @property {Record<string, string>} [but] other endings, by adapter
+ * @property {string} [plays] the provider's scenario where it is not the row's name
+ * @property {string} [goal]
+ * @property {number} [timeoutSeconds]
+ */
+
+const GOAL = 'Please write the file notes/worker.md with one line of text.';
+const OK = 'success OK';
+const TIMED_OUT = 'failed-clean TIMEOUT';
+
+/** @type {Readonly<Record<string, Row>>} */
+export const TABLE = {
+  'write-file': { ends: OK },
+  'text-only': { ends: 'failed-clean EMPTY_DIFF' },
+  401: { ends: 'unavailable AUTH_REJECTED' },
+  429: { ends: 'unavailable RATE_LIMITED' },
+  '429-retry-after-2': { ends: 'unavailable RATE_LIMITED' },
+  '429-retry-after-3600': { ends: 'unavailable RATE_LIMITED' },
+  quota: { ends: 'unavailable QUOTA_EXHAUSTED' },
+  500: { ends: 'unavailable PROVIDER_ERROR', but: { codex: 'unavailable OVERLOADED' } },
+  overloaded: { ends: 'unavailable OVERLOADED' },
+  'model-unknown': { ends: 'unavailable MODEL_UNAVAILABLE' },
+  unreachable: { ends: 'unavailable PROVIDER_UNREACHABLE' },
+  drop: { ends: 'unavailable PROVIDER_UNREACHABLE' },
+  // codex only says that the stream closed; opencode asks again for ever.
+  html: {
+    ends: 'unavailable PROVIDER_ERROR',
+    but: { codex: 'unavailable PROVIDER_UNREACHABLE', opencode: TIMED_OUT },
+    timeoutSeconds: 30,
+  },
+  hang: { ends: TIMED_OUT, timeoutSeconds: 12 },
+  'no-credentials': { ends: 'unavailable AUTH_REQUIRED', but: { codex: 'unavailable AUTH_REJECTED' } },
+  'midway-401': { ends: 'failed-clean PROVIDER_REFUSED_MIDWAY' },
+  'midway-429': { ends: 'failed-clean PROVIDER_REFUSED_MIDWAY' },
+  'background-process': { ends: OK },
+  'long-tool': { ends: TIMED_OUT, timeoutSeconds: 12 },
+  // codex's own sandbox keeps the git folder read-only: its commit fails and the file stays in the worktree.
+  commit: { ends: 'scope-expansion WORKER_COMMITTED', but: { codex: OK } },
+  'out-of-scope': { ends: 'scope-expansion PATH_OUT_OF_SCOPE' },
+  'bad-path': { ends: 'failed-clean EMPTY_DIFF' },
+  'long-goal': {
+    ends: OK,
+    plays: 'write-file',
+    goal: `${GOAL}\n${'This line is only here to be long. '.repeat(5850)}`,
+  },
+  'flag-goal': { ends: OK, plays: 'write-file', goal: `--help ${GOAL}` },
+  'at-goal': { ends: OK, plays: 'write-file', goal: `@README.md ${GOAL}` },
+};
+
+const row = (scenario) => /** @type {Row} */ (TABLE[scenario]);
+export const goalOf = (test) => row(test.casts[0].scenario).goal ?? GOAL;
+export const timeoutOf = (test) => Math.max(...test.casts.map(({ scenario }) => row(scenario).timeoutSeconds ?? 150));
+export const playedBy = (scenario) => row(scenario).plays ?? scenario;
+
+/** @returns {Case} */
+const caseOf = (...casts) => ({ name: casts.map(({ cli, scenario }) => `${cli} ${scenario}`).join(', '), casts });
+
+/**
+ * @param {readonly string[]} clis
+ * @param {readonly string[]} scenarios
+ * @returns {Case[]} each CLI alone in each row
+ */
+export const tableCases = (clis, scenarios) =>
+  clis.flatMap((cli) => scenarios.filter((each) => each in TABLE).map((scenario) => caseOf({ cli, scenario })));
+
+const PAIRS = [
+  ['claude', 'codex'],
+  ['codex', 'claude'],
+];
+/** The main job: both do it; a refused one hands over to the other; all refused is the host's turn. @type {Case[]} */
+export const CORE = [
+  ...['claude', 'codex'].map((cli) => caseOf({ cli, scenario: 'write-file' })),
+  ...PAIRS.flatMap(([first, second]) => [
+    caseOf({ cli: first, scenario: '401' }, { cli: second, scenario: 'write-file' }),
+    caseOf({ cli: first, scenario: '429' }, { cli: second, scenario: 'write-file' }),
+    caseOf({ cli: first, scenario: '401' }, { cli: second, scenario: '429' }),
+  ]),
+];
+
+/**
+ * @param {Case} test
+ * @param {(cli: string) => string} adapterOf
+ * @param {boolean} bareRoot root without isolation: where claude refuses to run
+ * @returns {Expected}
+ */
+export function expectedOf(test, adapterOf, bareRoot) {
+  const attempts = [];
+  for (const { cli, scenario } of test.casts) {
+    const adapter = adapterOf(cli);
+    const ends = bareRoot && adapter === 'claude' ? 'unavailable INCOMPATIBLE' : row(scenario).but?.[adapter];
+    const ending = ends ?? row(scenario).ends;
+    attempts.push(ending);
+    if (ending === OK) return { exit: 0, outcome: 'success', attempts };
+    if (/^(scope-expansion|failed-unknown) /.test(ending)) return { exit: 6, outcome: 'blocked', attempts };
+  }
+  return attempts.every((ending) => ending.startsWith('unavailable '))
+    ? { exit: 5, outcome: 'host-fallback-authorized', attempts }
+    : { exit: 4, outcome: 'exhausted', attempts };
+}

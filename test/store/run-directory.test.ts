@@ -1,0 +1,56 @@
+import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRunDirectory, isRunId, newRunId, runDirectory } from '../../src/store/run-directory.ts';
+import { temporaryFolder, withUmask } from './temporary.ts';
+
+const AT = new Date('2026-11-30T17:15:00.123Z');
+
+test('ids are readable, sort by time and are valid in ref names', () => {
+  expect(newRunId(AT, '4f9c2a')).toBe('20261130t171500123z-4f9c2a');
+  expect(newRunId(AT)).toMatch(/^20261130t171500123z-[0-9a-f]{6}$/);
+  const dates = fc.date({ min: new Date('2000-01-01'), max: new Date('2999-12-31'), noInvalidDate: true });
+  fc.assert(
+    fc.property(dates, dates, (a, b) => {
+      expect(isRunId(newRunId(a))).toBe(true);
+      if (a.getTime() !== b.getTime()) expect(newRunId(a) < newRunId(b)).toBe(a < b);
+    }),
+  );
+  for (const text of ['', '..', '20261130t171500123z-4f9c2a/..', '20261130T171500123Z-4f9c2a', 'x']) {
+    expect(isRunId(text)).toBe(false);
+  }
+});
+
+test('a run directory is private whatever the umask, and its parts are inside it', async () => {
+  const root = temporaryFolder();
+  for (const umask of [0, 0o277]) {
+    const made = await withUmask(umask, () => createRunDirectory(root, AT));
+    const run = made.ok ? made.value : null;
+    expect(run).toEqual(runDirectory(root, run?.runId ?? ''));
+    expect(run?.path).toBe(join(root, run?.runId ?? ''));
+    for (const path of [run?.path, run?.attempts]) expect(lstatSync(path ?? '').mode & 0o7777).toBe(0o700);
+    expect([run?.receipt, run?.plan, run?.journal].map((path) => path?.slice((run?.path.length ?? 0) + 1))).toEqual([
+      'receipt.json',
+      'plan.json',
+      'journal.jsonl',
+    ]);
+  }
+  expect(readdirSync(root)).toHaveLength(2);
+});
+
+test('a taken id is never shared', async () => {
+  const root = temporaryFolder();
+  const taken = newRunId(AT, '000000');
+  mkdirSync(join(root, taken));
+  const ids = [taken, taken, newRunId(AT, '000001')];
+  const made = await createRunDirectory(root, AT, () => ids.shift() ?? taken);
+  expect(made.ok && made.value.runId).toBe(newRunId(AT, '000001'));
+  expect(await createRunDirectory(root, AT, () => taken)).toMatchObject({ ok: false, error: { code: 'EEXIST' } });
+  const many = await Promise.all(Array.from({ length: 100 }, () => createRunDirectory(root, AT)));
+  expect(new Set(many.map((result) => (result.ok ? result.value.path : ''))).size).toBe(100);
+});
+
+test('a root that is gone is an answer', async () => {
+  expect(await createRunDirectory('/nowhere/at/all', AT)).toMatchObject({ ok: false, error: { code: 'ENOENT' } });
+});
