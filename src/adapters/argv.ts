@@ -46,12 +46,14 @@ export const incompatible = (message: string): Result<never, Unavailable> => err
 
 /** A model or effort is a value behind a flag: it must not be able to become a flag or anything but one word. */
 const VALUE = /^[\p{L}\p{N}][^\s\p{C}]{0,199}$/u;
+/** Stands for the slug in a plan that is only shown, where the CLI's list has not been asked yet. */
+const UNRESOLVED = '{model}';
 const EFFORT = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 
 /** Why the requested model or effort cannot be passed; null where it can, or where none is asked for. */
 export function slugProblem(request: InvocationRequest): Unavailable | null {
   const { model, effort } = request;
-  if (model !== null && !VALUE.test(model)) {
+  if (model !== null && model !== UNRESOLVED && !VALUE.test(model)) {
     return {
       code: 'UNRESOLVED_MODEL_SLUG',
       message: `The model ${JSON.stringify(model)} is not a slug. Write it as the CLI lists it, without spaces or a leading dash.`,

@@ -1,7 +1,7 @@
 /** Claude Code. Measured: 2.1.197 and 2.1.332. */
-import type { Adapter, EventReader, Observation, ReaderFacts } from '../model/adapter.ts';
+import type { Adapter, EventReader, InvocationRequest, Observation, ReaderFacts } from '../model/adapter.ts';
 import type { RefusalCode } from '../model/codes.ts';
-import type { Usage } from '../model/observation.ts';
+import type { Refusal, Usage } from '../model/observation.ts';
 import { err } from '../model/result.ts';
 import { incompatible, invocation, promptBytes, slugProblem } from './argv.ts';
 import {
@@ -16,7 +16,7 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, type JsonObject, listOf, numberOf, objectOf, stringOf } from './json-lines.ts';
-import { eventRefusal, refusal, refusalCode } from './refusal.ts';
+import { eventRefusal, providerCode, refusal, refusalCode } from './refusal.ts';
 import type { Sentinel } from './sentinel.ts';
 import { dollars, sumTokens, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
@@ -31,16 +31,23 @@ const SENTINELS: readonly Sentinel[] = [
   own('Claude AI usage limit reached', 'RATE_LIMITED'),
   own('API Error: Request rejected (429)', 'RATE_LIMITED'),
   own('API Error: Unable to connect to API', 'PROVIDER_UNREACHABLE'),
+  own('API Error: Connection to the API was lost', 'PROVIDER_UNREACHABLE'),
+  own('API Error: API returned an empty or malformed response', 'PROVIDER_ERROR'),
   ...[500, 502, 503, 504, 529].map((status) => own(`API Error: ${status} `, 'read')),
 ];
 
-/** The words of `system/api_retry`. */
-const RETRY_CODES: ReadonlyMap<string, RefusalCode> = new Map([
+/** Its words for a failed request, in `system/api_retry` and in its own message about it. */
+const ERROR_CODES: ReadonlyMap<string, RefusalCode> = new Map([
   ['authentication_failed', 'AUTH_REJECTED'],
+  ['oauth_org_not_allowed', 'AUTH_REJECTED'],
+  ['billing_error', 'QUOTA_EXHAUSTED'],
+  ['model_not_found', 'MODEL_UNAVAILABLE'],
   ['rate_limit', 'RATE_LIMITED'],
   ['server_error', 'PROVIDER_ERROR'],
   ['overloaded', 'OVERLOADED'],
 ]);
+/** Failed requests that are not the provider's doing. */
+const OWN_FAULT: ReadonlySet<string> = new Set(['invalid_request', 'max_output_tokens']);
 
 /** Messages that the CLI writes itself, in the model's place. */
 const SYNTHETIC = '<synthetic>';
@@ -62,23 +69,31 @@ function usageOf(result: JsonObject): Usage {
 
 function claudeReader(facts: ReaderFacts = {}): EventReader {
   /** The CLI's own message about a failed request; the result event repeats it, unless the CLI was stopped before. */
-  let failed: string | null = null;
+  let failed: { readonly text: string; readonly word: string } | null = null;
 
   const onRetry = (event: JsonObject): readonly Observation[] => {
     const word = stringOf(event.error) ?? 'unknown';
     const status = numberOf(event.error_status);
     const code =
-      RETRY_CODES.get(word) ??
+      ERROR_CODES.get(word) ??
       (status === null ? 'PROVIDER_UNREACHABLE' : (refusalCode(status, word) ?? 'PROVIDER_ERROR'));
     const attempt = `attempt ${numberOf(event.attempt) ?? '?'} of ${numberOf(event.max_retries) ?? '?'}`;
     return providerWait(refusal(code, `api_retry: ${word}, status ${status ?? 'none'}, ${attempt}`, 'event'));
+  };
+
+  /** Text and status first, then the CLI's own word; only an error that neither names nor excuses is the provider's. */
+  const refusalOf = (status: number | null, said: string): Refusal | null => {
+    const named = eventRefusal(status, said, facts.now);
+    if (named !== null || failed === null || OWN_FAULT.has(failed.word)) return named;
+    const code = ERROR_CODES.get(failed.word) ?? providerCode(status, said);
+    return code === null ? null : refusal(code, said, 'event', facts.now);
   };
 
   const onAssistant = (event: JsonObject, draft: Draft): readonly Observation[] => {
     const message = objectOf(event.message);
     const text = contentText(message.content);
     if (message.model === SYNTHETIC) {
-      if (typeof event.error === 'string') failed = text;
+      if (typeof event.error === 'string') failed = { text, word: event.error };
       return NOTHING_SEEN;
     }
     failed = null;
@@ -108,7 +123,7 @@ function claudeReader(facts: ReaderFacts = {}): EventReader {
     const status = numberOf(event.api_error_status);
     // Without a failed request (max_turns and the like) the result is the agent's last prose: nothing to read a refusal from.
     const ofProvider = status !== null || failed !== null || event.subtype === 'success';
-    setError(draft, said, ofProvider ? eventRefusal(status, said, facts.now) : null);
+    setError(draft, said, ofProvider ? refusalOf(status, said) : null);
   };
 
   return eventReader(
@@ -134,12 +149,16 @@ function claudeReader(facts: ReaderFacts = {}): EventReader {
         }
       },
       conclude(draft) {
-        if (!draft.resultSeen && failed !== null) setError(draft, failed, eventRefusal(null, failed, facts.now));
+        if (!draft.resultSeen && failed !== null) setError(draft, failed.text, refusalOf(null, failed.text));
       },
     },
     facts,
   );
 }
+
+/** Its own ten retries take three minutes; a user's own number stands. */
+const retries = (request: InvocationRequest): Readonly<Record<string, string>> =>
+  request.environmentNames.includes('CLAUDE_CODE_MAX_RETRIES') ? {} : { CLAUDE_CODE_MAX_RETRIES: '6' };
 
 const NO_ROOT =
   'claude refuses to skip permissions as root outside a sandbox. Run as another user, or with isolation guard or strict.';
@@ -185,7 +204,10 @@ export const claude: Adapter = {
         '--no-session-persistence',
       ],
       // Only where a sandbox truly stands around it.
-      { stdin: promptBytes(request), environment: request.runningAsRoot ? { IS_SANDBOX: '1' } : {} },
+      {
+        stdin: promptBytes(request),
+        environment: { ...retries(request), ...(request.runningAsRoot ? { IS_SANDBOX: '1' } : {}) },
+      },
     );
   },
   reader: claudeReader,

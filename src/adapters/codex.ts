@@ -14,7 +14,7 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from './json-lines.ts';
-import { eventRefusal, refusal, refusalCode } from './refusal.ts';
+import { eventRefusal, providerRefusal, refusal, refusalCode } from './refusal.ts';
 import type { Sentinel } from './sentinel.ts';
 import { addUsage, sumTokens, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
@@ -29,9 +29,16 @@ const SENTINELS: readonly Sentinel[] = [
   "ERROR: We're currently experiencing high demand",
   'ERROR: Missing environment variable: ',
   'ERROR: stream disconnected before completion',
+  'ERROR: Connection failed: ',
+  "ERROR: You've hit your usage limit",
+  'ERROR: You’ve hit your usage limit',
+  'ERROR: Your access token could not be refreshed',
 ].map((start) => ({ start, streams: ['stderr'], code: 'read' }));
 
 const RECONNECTING = /^Reconnecting/;
+/** The errors of a turn that it ascribes to the provider; any other may be its own. */
+const PROVIDERS_OWN =
+  /^(?:unexpected status |exceeded retry limit|Error while reading the server response: |stream disconnected before completion|Connection failed: )/;
 
 function itemActivity(item: JsonObject): readonly Observation[] {
   switch (item.type) {
@@ -68,7 +75,10 @@ function addTurnUsage(draft: Draft, usage: JsonObject): void {
 function codexReader(facts: ReaderFacts = {}): EventReader {
   /** The last `error` event that is no reconnecting: the reason where codex ends without a `turn.failed`. */
   let lastError: string | null = null;
-  const fail = (draft: Draft, text: string): void => setError(draft, text, eventRefusal(null, text, facts.now));
+  const fail = (draft: Draft, text: string): void => {
+    const read = PROVIDERS_OWN.test(text) ? providerRefusal : eventRefusal;
+    setError(draft, text, read(null, text, facts.now));
+  };
   return eventReader(
     {
       sentinels: SENTINELS,
@@ -147,6 +157,9 @@ export const codex: Adapter = {
         'workspace-write',
         '-c',
         'approval_policy="never"',
+        // Else its sandbox mounts over /tmp/.git and the like, and leaves the mount points there when it is killed.
+        '-c',
+        'sandbox_workspace_write.exclude_slash_tmp=true',
         '--color',
         'never',
         ...(request.model === null ? [] : ['-m', request.model]),

@@ -45,11 +45,23 @@ const pick = (hostEnv: HostEnvironment, names: readonly string[]): Record<string
 const withoutGit = (environment: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !/^GIT_/i.test(name)));
 
-/** The allow-list's part of the host's environment, without any credential: what probes run with. */
-export const baseEnvironment = (hostEnv: HostEnvironment): Record<string, string> => ({
-  ...pick(hostEnv, Object.keys(hostEnv).filter(isAllowed)),
-  ...UNATTENDED,
-});
+/**
+ * The allow-list's part of the host's environment, without any credential: what probes run with. Relative entries of PATH
+ * are dropped: in a worker's folder they would name files of the worker's own making.
+ */
+export const baseEnvironment = (hostEnv: HostEnvironment): Record<string, string> => {
+  const allowed = pick(hostEnv, Object.keys(hostEnv).filter(isAllowed));
+  const { PATH } = allowed;
+  const path =
+    PATH === undefined
+      ? {}
+      : {
+          PATH: PATH.split(':')
+            .filter((entry) => entry.startsWith('/'))
+            .join(':'),
+        };
+  return { ...allowed, ...path, ...UNATTENDED };
+};
 
 export interface WorkerEnvironmentRequest {
   readonly hostEnv: HostEnvironment;

@@ -12,12 +12,23 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, listOf, numberOf, objectOf, parseLine, stringOf } from './json-lines.ts';
-import { refusal, refusalCode } from './refusal.ts';
+import { providerCode, refusal } from './refusal.ts';
 import { type Sentinel, uncoloured } from './sentinel.ts';
 import { readVersionBy } from './version.ts';
 
 const OWN_ERROR = 'error: ';
-const SENTINELS: readonly Sentinel[] = [{ start: 'error: failed to run prompt: ', streams: ['stderr'], code: 'read' }];
+const own = (start: string, code: Sentinel['code']): Sentinel => ({
+  start: `error: failed to run prompt: ${start}`,
+  streams: ['stderr'],
+  code,
+});
+const SENTINELS: readonly Sentinel[] = [
+  // Its names for what the provider did; `provider.filtered` is an answer to the prompt.
+  ...['api', 'auth', 'connection'].map((kind) => own(`provider.${kind}_error: `, 'read-provider')),
+  ...['overloaded', 'rate_limit'].map((kind) => own(`provider.${kind}: `, 'read-provider')),
+  own('provider.not_found: ', 'MODEL_UNAVAILABLE'),
+  own('', 'read'),
+];
 
 function kimiReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
@@ -43,8 +54,9 @@ function kimiReader(facts: ReaderFacts = {}): EventReader {
           return NOTHING_SEEN;
         }
         if (event.type !== 'turn.step.retrying') return NOTHING_SEEN;
-        const text = stringOf(event.error_message) ?? stringOf(event.error_name) ?? 'turn.step.retrying';
-        const code = refusalCode(numberOf(event.status_code), text) ?? 'PROVIDER_ERROR';
+        const said = [event.error_name, event.error_message].map(stringOf).filter((part) => part !== null);
+        const text = said.length > 0 ? said.join(': ') : 'turn.step.retrying';
+        const code = providerCode(numberOf(event.status_code), text) ?? 'PROVIDER_ERROR';
         return providerWait(refusal(code, text, 'event', facts.now));
       },
       onPlainLine(line, stream, draft) {

@@ -2,8 +2,8 @@
  * opencode. Measured: 1.18.33. Without a model and without credentials it does not fail: it sends the prompt and the code to
  * a free hosted model. So it is never started without one or the other.
  */
-import type { Adapter, EventReader, InvocationRequest, ReaderFacts } from '../model/adapter.ts';
-import type { Usage } from '../model/observation.ts';
+import type { Adapter, EventReader, InvocationRequest, Observation, ReaderFacts } from '../model/adapter.ts';
+import type { Refusal, Usage } from '../model/observation.ts';
 import { err } from '../model/result.ts';
 import { invocation, promptBytes, slugProblem } from './argv.ts';
 import { FINAL_TEXT_BYTES, tail } from './bounded-text.ts';
@@ -11,13 +11,15 @@ import {
   activity,
   eventReader,
   NOTHING_SEEN,
+  providerWait,
   setError,
   setFinalText,
   setSuccess,
   toolActivity,
 } from './event-reader.ts';
 import { type JsonObject, numberOf, objectOf, parseLine, stringOf } from './json-lines.ts';
-import { eventRefusal } from './refusal.ts';
+import { eventRefusal, providerCode, providerRefusal, refusal } from './refusal.ts';
+import { uncoloured } from './sentinel.ts';
 import { addUsage, dollars, sumTokens, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
 
@@ -39,6 +41,18 @@ const METERED = [
   'OPENCODE_API_KEY',
 ];
 
+/** The name of errors that its provider caused; the others are its own, or nobody's. */
+const PROVIDERS_OWN = 'APIError';
+const NO_ANSWER = 'step_finish: an answer without words or tokens';
+
+/**
+ * Its log's line for a request that failed and is asked again (measured; its events tell nothing of it). `small` marks the
+ * side request for a title, which is not waited for.
+ */
+const STREAM_ERROR =
+  /^timestamp=\S+ level=ERROR run=\S+ message="stream error" .*? small=false .*?error\.error="(?:AI_\w+: )?(.*)$/;
+const LONGEST_LOG_LINE = 8192;
+
 function stepUsage(part: JsonObject): Partial<Usage> {
   const used = objectOf(part.tokens);
   const cache = objectOf(used.cache);
@@ -57,6 +71,12 @@ function stepUsage(part: JsonObject): Partial<Usage> {
 function opencodeReader(facts: ReaderFacts = {}): EventReader {
   const message = tail(FINAL_TEXT_BYTES);
   let newStep = false;
+  /** Since its provider last failed, nothing came of it: that it begins another step is no sign of work. */
+  let failing = false;
+  const wait = (text: string, source: Refusal['source']): readonly Observation[] => {
+    failing = true;
+    return providerWait(refusal(providerCode(null, text) ?? 'PROVIDER_ERROR', text, source, facts.now));
+  };
   return eventReader(
     {
       sentinels: [],
@@ -68,8 +88,9 @@ function opencodeReader(facts: ReaderFacts = {}): EventReader {
         switch (event.type) {
           case 'step_start':
             newStep = true;
-            return activity('thinking');
+            return failing ? NOTHING_SEEN : activity('thinking');
           case 'text': {
+            failing = false;
             const text = stringOf(part.text) ?? '';
             if (newStep && text !== '') {
               message.clear();
@@ -79,23 +100,32 @@ function opencodeReader(facts: ReaderFacts = {}): EventReader {
             return activity(text);
           }
           case 'tool_use':
+            failing = false;
             return toolActivity(stringOf(part.tool) ?? 'tool', objectOf(objectOf(part.state).input));
           case 'step_finish':
             draft.resultSeen = true;
             draft.usage = addUsage(draft.usage, stepUsage(part));
             if (part.reason === 'stop') setSuccess(draft);
-            return NOTHING_SEEN;
+            // What was no answer at all, a page of a captive portal say, it asks for again and again.
+            return part.reason === 'unknown' && objectOf(part.tokens).output === 0
+              ? wait(NO_ANSWER, 'event')
+              : NOTHING_SEEN;
           case 'error': {
             const error = objectOf(event.error);
             const data = objectOf(error.data);
             const text = stringOf(data.message) ?? stringOf(error.name) ?? 'error';
-            const status = numberOf(data.statusCode);
-            setError(draft, text, eventRefusal(status, withHeader(text, data), facts.now));
+            const read = error.name === PROVIDERS_OWN ? providerRefusal : eventRefusal;
+            setError(draft, text, read(numberOf(data.statusCode), withHeader(text, data), facts.now));
             return NOTHING_SEEN;
           }
           default:
             return NOTHING_SEEN;
         }
+      },
+      onPlainLine(line, stream) {
+        const said =
+          stream === 'stderr' ? STREAM_ERROR.exec(uncoloured(line.slice(0, LONGEST_LOG_LINE)))?.[1] : undefined;
+        return said === undefined ? NOTHING_SEEN : wait(said.replace(/"$/, ''), 'stderr');
       },
       conclude(draft) {
         setFinalText(draft, message.text());
@@ -164,6 +194,9 @@ export const opencode: Adapter = {
     OPENCODE_DISABLE_AUTOUPDATE: '1',
     OPENCODE_DISABLE_MODELS_FETCH: '1',
     OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    // Its log on stderr is the only place that tells of a failed request before the last one.
+    OPENCODE_PRINT_LOGS: '1',
+    OPENCODE_LOG_LEVEL: 'ERROR',
   },
   stateFolders: [
     { variable: 'XDG_DATA_HOME', below: 'opencode', path: '.local/share/opencode' },

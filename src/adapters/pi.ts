@@ -18,7 +18,7 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, type JsonObject, objectOf, stringOf } from './json-lines.ts';
-import { eventRefusal, refusal, refusalCode } from './refusal.ts';
+import { providerCode, providerRefusal, refusal } from './refusal.ts';
 import type { Sentinel } from './sentinel.ts';
 import { addUsage, dollars, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
@@ -27,6 +27,8 @@ const SENTINELS: readonly Sentinel[] = [
   { start: 'No API key found', streams: ['stderr'], code: 'AUTH_REQUIRED' },
   { start: 'Error: Unknown provider ', streams: ['stderr'], code: 'MODEL_UNAVAILABLE' },
 ];
+
+const CALLED_OFF = 'Retry cancelled';
 
 function messageUsage(usage: JsonObject): Partial<Usage> {
   return {
@@ -39,14 +41,19 @@ function messageUsage(usage: JsonObject): Partial<Usage> {
 }
 
 function piReader(facts: ReaderFacts = {}): EventReader {
-  const fail = (draft: Draft, text: string): void => setError(draft, text, eventRefusal(null, text, facts.now));
+  /** Its `error` stop is the provider's failure: a tool's never ends a message. */
+  const fail = (draft: Draft, text: string): void => setError(draft, text, providerRefusal(null, text, facts.now));
 
   const onAssistantEnd = (message: JsonObject, draft: Draft): readonly Observation[] => {
     draft.resultSeen = true;
     draft.model = stringOf(message.model) ?? draft.model;
     draft.usage = addUsage(draft.usage, messageUsage(objectOf(message.usage)));
     const reason = stringOf(message.stopReason);
-    if (reason === 'error' || reason === 'aborted') {
+    if (reason === 'aborted') {
+      setError(draft, stringOf(message.errorMessage) ?? reason, null);
+      return NOTHING_SEEN;
+    }
+    if (reason === 'error') {
       fail(draft, stringOf(message.errorMessage) ?? reason);
       return NOTHING_SEEN;
     }
@@ -77,10 +84,13 @@ function piReader(facts: ReaderFacts = {}): EventReader {
             return toolActivity(stringOf(event.toolName) ?? 'tool', objectOf(event.args));
           case 'auto_retry_start': {
             const text = stringOf(event.errorMessage) ?? 'auto_retry_start';
-            return providerWait(refusal(refusalCode(null, text) ?? 'PROVIDER_ERROR', text, 'event', facts.now));
+            return providerWait(refusal(providerCode(null, text) ?? 'PROVIDER_ERROR', text, 'event', facts.now));
           }
           case 'auto_retry_end':
-            if (event.success === false) fail(draft, stringOf(event.finalError) ?? draft.error ?? 'retries failed');
+            // Where the retrying was called off, the error before it stands.
+            if (event.success === false && event.finalError !== CALLED_OFF) {
+              fail(draft, stringOf(event.finalError) ?? draft.error ?? 'retries failed');
+            }
             return NOTHING_SEEN;
           case 'agent_settled':
             if (event.aborted === true && draft.status !== 'error') setError(draft, 'aborted', null);

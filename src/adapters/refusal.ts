@@ -18,18 +18,27 @@ const STATUS: readonly RegExp[] = [
 ];
 
 const QUOTA =
-  /credits? balance is too low|quota exceeded|exceeded your (?:current|monthly) quota|insufficient[_ ](?:quota|balance|credits?|funds)|billing hard limit|out of credits|check your plan and billing|payment required/i;
+  /credits? balance is too low|quota exceeded|exceeded your (?:current|monthly) quota|insufficient[_ ](?:quota|balance|credits?|funds)|billing hard limit|out of credits|check your plan and billing|upgrade to plus|payment required/i;
 const OVERLOAD =
   /overloaded|at capacity|no capacity available|(?:experiencing|due to) (?:\w+ )?high (?:demand|load)|too many concurrent/i;
 const RATE = /rate[_ -]?limit|too many requests|resource_exhausted|usage limit|hit your (?:\w+ )?limit/i;
 const LOGIN =
-  /not logged in|please run \/login|run `?[\w -]+ login|use \/login|no api key found|no api key provided|authentication required|waiting for authentication|login required|missing environment variable|no model configured/i;
+  /not logged in|please run \/login|run `?[\w -]+ login|use \/login|no api key found|no api key provided|authentication required|waiting for authentication|login required|missing environment variable|no model configured|(?:log out and )?sign in again|api key is missing/i;
 const REJECTED =
-  /invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key (?:is )?(?:invalid|expired|revoked)|unauthori[sz]ed|authentication[_ ](?:failed|error)|failed to authenticate|(?:oauth )?token (?:has )?(?:expired|been revoked)|permission_denied/i;
+  /invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key (?:is )?(?:invalid|expired|revoked)|unauthori[sz]ed|auth(?:entication)?[_ ](?:failed|error)|failed to authenticate|(?:oauth )?token (?:has )?(?:expired|been revoked)|permission_denied/i;
 const NO_MODEL =
   /model[_ ]not[_ ]found|cannot use this model|not recognized as a known model|unknown model|model .{0,80}(?:does not exist|may not exist|not found|is not supported|is not available|is not configured)|issue with the selected model/i;
 const UNREACHABLE =
-  /econnrefused|econnreset|enotfound|eai_again|etimedout|ehostunreach|enetunreach|socket hang up|fetch failed|network error|(?:connection|connect) (?:error|refused|reset|failed|closed|timed out)|(?:unable|failed|cannot|can't) (?:to )?connect|failed to lookup address|error sending request|stream disconnected|getaddrinfo|timed? ?out while connecting/i;
+  /econnrefused|econnreset|enotfound|eai_again|etimedout|ehostunreach|enetunreach|socket hang up|fetch failed|network error|(?:connection|connect)[_ ]?(?:error|refused|reset|failed|closed|timed out)|(?:unable|failed|cannot|can't) (?:to )?connect|failed to lookup address|error sending request|stream disconnected|getaddrinfo|timed? ?out while connecting/i;
+
+/** How HTTP clients say that the other side hung up: reasons only in an error that is the provider's anyway. */
+const CUT_OFF = /^terminated\b|other side closed|und_err_socket|premature close|closed unexpectedly/i;
+/** The request did not fit: the provider did not refuse, and another one need not take it. */
+const TOO_LONG =
+  /context[_ ](?:length|window|overflow)|too long|too many tokens|output[_ ]tokens?[_ ](?:max|limit)|max(?:imum)?[_ ](?:output[_ ])?tokens/i;
+
+/** The provider answered and stopped for what it was asked, even where the CLI calls it a broken stream. */
+const ANSWERED = /reason: (?:content_filter|max_output_tokens)|content[_ ](?:filter|policy)/i;
 
 /** The HTTP status that an error text names, or null. */
 export function statusIn(text: string): number | null {
@@ -66,18 +75,34 @@ const BY_WORDS: readonly (readonly [RegExp, RefusalCode])[] = [
  */
 export function refusalCode(status: number | null, text: string): RefusalCode | null {
   const looked = text.slice(0, LOOKED_AT);
-  const known = status ?? statusIn(looked);
+  // A stream that broke off began with status 200: only a failure's status tells anything.
+  const known = status !== null && status >= 400 ? status : statusIn(looked);
   // Providers say "no money" with 400, 402, 403 and 429; the words tell it from a bad request or a rate limit.
   if ((known === null || known < 500) && !/resource_exhausted/i.test(looked) && QUOTA.test(looked)) {
     return 'QUOTA_EXHAUSTED';
   }
-  if (known === 400) {
-    return NO_MODEL.test(looked) ? 'MODEL_UNAVAILABLE' : REJECTED.test(looked) ? 'AUTH_REJECTED' : null;
-  }
   if (known !== null && known >= 500 && OVERLOAD.test(looked)) return 'OVERLOADED';
   const decided = known === null ? null : byStatus(known);
   if (decided !== null) return decided;
+  if (known !== null) {
+    // A bad request: the provider answered and did not refuse, unless it says that model or key are not known.
+    return NO_MODEL.test(looked) ? 'MODEL_UNAVAILABLE' : REJECTED.test(looked) ? 'AUTH_REJECTED' : null;
+  }
+  if (ANSWERED.test(looked)) return null;
   return BY_WORDS.find(([pattern]) => pattern.test(looked))?.[1] ?? null;
+}
+
+/**
+ * The code of an error that its reporter ascribes to the provider: where no finer rule names it, the provider failed all
+ * the same (`PROVIDER_ERROR`). Null for a bad request and for one that was too long.
+ */
+export function providerCode(status: number | null, text: string): RefusalCode | null {
+  const looked = text.slice(0, LOOKED_AT);
+  const code = refusalCode(status, looked);
+  if (code !== null) return code;
+  const badRequest = (status ?? 0) >= 400 || statusIn(looked) !== null;
+  if (badRequest || TOO_LONG.test(looked) || ANSWERED.test(looked)) return null;
+  return CUT_OFF.test(looked) ? 'PROVIDER_UNREACHABLE' : 'PROVIDER_ERROR';
 }
 
 /** A refusal's record, its line bounded and its waiting time read from the same text. */
@@ -91,5 +116,11 @@ export const refusal = (code: RefusalCode, text: string, source: Refusal['source
 /** The refusal that an error event tells, or null where the error is another one. */
 export function eventRefusal(status: number | null, text: string, now?: () => number): Refusal | null {
   const code = refusalCode(status, text);
+  return code === null ? null : refusal(code, text, 'event', now);
+}
+
+/** The refusal that an error event tells of its provider, or null where the provider answered. */
+export function providerRefusal(status: number | null, text: string, now?: () => number): Refusal | null {
+  const code = providerCode(status, text);
   return code === null ? null : refusal(code, text, 'event', now);
 }

@@ -5,16 +5,17 @@
 import type { Stream } from '../model/adapter.ts';
 import type { RefusalCode } from '../model/codes.ts';
 import type { Refusal } from '../model/observation.ts';
-import { refusal, refusalCode } from './refusal.ts';
+import { providerCode, refusal, refusalCode } from './refusal.ts';
 
 export interface Sentinel {
   readonly start: string;
   readonly streams: readonly Stream[];
   /**
-   * A fixed code; or the line tells it: where it tells none, `read` means that this is another error, and `read-or-provider`
-   * that the provider refused for a reason of its own (`PROVIDER_ERROR`).
+   * A fixed code; or the line tells it: where it tells none, `read` means that this is another error, `read-provider` that
+   * the provider failed unless the request was bad, and `read-or-provider` that it refused for a reason of its own
+   * (`PROVIDER_ERROR`), whatever the line says.
    */
-  readonly code: RefusalCode | 'read' | 'read-or-provider';
+  readonly code: RefusalCode | 'read' | 'read-provider' | 'read-or-provider';
 }
 
 const COLOURS = /^(?:\r|\u001b\[[0-9;:]*m)+/;
@@ -25,6 +26,7 @@ export const uncoloured = (line: string): string => line.replace(COLOURS, '');
 
 function codeOf({ code }: Sentinel, text: string): RefusalCode | null {
   if (code === 'read') return refusalCode(null, text);
+  if (code === 'read-provider') return providerCode(null, text);
   return code === 'read-or-provider' ? (refusalCode(null, text) ?? 'PROVIDER_ERROR') : code;
 }
 

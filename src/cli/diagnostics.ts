@@ -52,7 +52,7 @@ export function diagnosticsGithub(findings: readonly Diagnostic[], pathOf: (file
       const properties = Object.entries({ ...place, title: code }).map(
         ([key, value]) => `${key}=${property(String(value))}`,
       );
-      const text = finding.hint === null ? finding.message : `${finding.message}\n${finding.hint}`;
+      const text = [finding.message, ...(finding.hint === null ? [] : [finding.hint])].map(showable).join('\n');
       return `::${severity} ${properties.join(',')}::${data(text)}\n`;
     })
     .join('');

@@ -1,9 +1,12 @@
-/** What a run would do (SPEC 5): candidates, argv, names of variables, prompt. Nothing is started, looked up or written. */
+/** What a run would do (SPEC 5): candidates, argv, names of variables, prompt. Nothing is started or written. */
 import { workerEnvironment } from '../adapters/environment.ts';
+import { statePaths } from '../adapters/state-path.ts';
 import type { Candidate } from '../model/adapter.ts';
 import type { Plan } from '../model/plan.ts';
-import { printableJson } from '../receipt/neutralise.ts';
+import { neutralise, printableJson } from '../receipt/neutralise.ts';
+import type { Redactor } from '../receipt/redact.ts';
 import { requestedModel } from '../run/gate.ts';
+import { existingLoginFiles } from '../run/worker.ts';
 
 interface PlannedCandidate {
   readonly attempt_id: string;
@@ -19,11 +22,11 @@ interface PlannedCandidate {
   readonly withheld_names: readonly string[];
 }
 
-function planned(
+async function planned(
   plan: Plan,
   candidate: Candidate,
   hostEnv: Readonly<Record<string, string | undefined>>,
-): PlannedCandidate {
+): Promise<PlannedCandidate> {
   const { adapter } = candidate;
   const { environment, withheld } = workerEnvironment({
     hostEnv,
@@ -47,7 +50,7 @@ function planned(
     runningAsRoot: process.getuid?.() === 0,
     environmentNames: Object.keys(environment),
     environment,
-    existingLoginFiles: [],
+    existingLoginFiles: await existingLoginFiles(statePaths(adapter.loginFiles, environment)),
   });
   const names = { ...environment, ...(invocation.ok ? invocation.value.environment : {}) };
   return {
@@ -66,9 +69,14 @@ function planned(
   };
 }
 
-export function dryRunJson(plan: Plan, hostEnv: Readonly<Record<string, string | undefined>>): string {
+/** The plan as one `agent-exec-dry-run/v1` object, redacted: the packet's words are in the prompt. */
+export async function dryRunJson(
+  plan: Plan,
+  hostEnv: Readonly<Record<string, string | undefined>>,
+  redactor: Redactor,
+): Promise<string> {
   return `${printableJson(
-    {
+    redactor.value({
       schema: 'agent-exec-dry-run/v1',
       role: plan.role.name,
       unit_id: plan.unit.unit_id,
@@ -78,9 +86,9 @@ export function dryRunJson(plan: Plan, hostEnv: Readonly<Record<string, string |
       setup: plan.setup,
       allowed_paths: plan.unit.allowed_paths,
       plan_digest: plan.planDigest,
-      candidates: plan.candidates.map((candidate) => planned(plan, candidate, hostEnv)),
+      candidates: await Promise.all(plan.candidates.map((candidate) => planned(plan, candidate, hostEnv))),
       prompt: plan.prompt,
-    },
+    }),
     2,
   )}\n`;
 }
@@ -88,7 +96,12 @@ export function dryRunJson(plan: Plan, hostEnv: Readonly<Record<string, string |
 const shown = (argv: readonly string[]): string =>
   argv.map((item) => (/^[\w@%+=:,./{}-]+$/.test(item) ? item : JSON.stringify(item))).join(' ');
 
-export function dryRunText(plan: Plan, hostEnv: Readonly<Record<string, string | undefined>>): string {
+/** The plan for people, redacted and safe to show. */
+export async function dryRunText(
+  plan: Plan,
+  hostEnv: Readonly<Record<string, string | undefined>>,
+  redactor: Redactor,
+): Promise<string> {
   const lines = [
     `unit       ${plan.unit.unit_id} as ${plan.role.name}, base ${plan.base.slice(0, 12)}`,
     `allowed    ${plan.unit.allowed_paths.join(' ')}`,
@@ -96,7 +109,7 @@ export function dryRunText(plan: Plan, hostEnv: Readonly<Record<string, string |
     `setup      ${plan.setup.length === 0 ? 'none' : plan.setup.map(shown).join('; ')}`,
     `verify     ${plan.verify ? plan.unit.verification.map(shown).join('; ') || 'nothing to run' : 'no'}`,
   ];
-  for (const candidate of plan.candidates.map((one) => planned(plan, one, hostEnv))) {
+  for (const candidate of await Promise.all(plan.candidates.map((one) => planned(plan, one, hostEnv)))) {
     lines.push(
       '',
       `${candidate.attempt_id}  (${candidate.adapter}, ${candidate.cost}${candidate.enabled ? '' : ', switched off'})`,
@@ -107,5 +120,5 @@ export function dryRunText(plan: Plan, hostEnv: Readonly<Record<string, string |
     lines.push(`  environment  ${candidate.environment_names.join(' ')}`);
     if (candidate.withheld_names.length > 0) lines.push(`  withheld     ${candidate.withheld_names.join(' ')}`);
   }
-  return `${lines.join('\n')}\n\nprompt\n${plan.prompt.replace(/^/gm, '  ')}\n`;
+  return neutralise(redactor.text(`${lines.join('\n')}\n\nprompt\n${plan.prompt.replace(/^/gm, '  ')}\n`));
 }

@@ -1,10 +1,15 @@
 /** The real outside: this process's streams, environment and exit code. */
-import type { CliIo } from './io.ts';
+import { type CliIo, CurrentFolderGone } from './io.ts';
 
-/** A reader that went away (`| head`) ends our writing, not our work: the run goes on and keeps its exit code. */
-function ignoreClosedPipe(stream: NodeJS.WriteStream): void {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+/**
+ * Where nobody can be told anything any more (a reader that went away, `| head`; a terminal that closed; a full disk), our
+ * writing ends, not our work: the run goes on, is cleaned up and recorded, and keeps its exit code.
+ */
+function outliveLostReaders(): void {
+  // There is no other place to complain to.
+  process.stderr.on('error', () => {});
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') process.stderr.write(`error: the answer could not be written: ${message}\n`);
   });
 }
 
@@ -19,12 +24,21 @@ async function readAll(stream: NodeJS.ReadStream, limit: number): Promise<Uint8A
   return Buffer.concat(chunks);
 }
 
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new CurrentFolderGone('the current folder does not exist any more. Go to another one and try again.');
+  }
+}
+
+/** What this process really has. Call it once: it listens to the streams' errors. */
 export function nodeIo(): CliIo {
-  ignoreClosedPipe(process.stdout);
-  ignoreClosedPipe(process.stderr);
+  outliveLostReaders();
   return {
     env: process.env,
-    cwd: () => process.cwd(),
+    cwd: currentFolder,
     out: (text) =>
       new Promise((resolve) => {
         process.stdout.write(text, () => resolve());

@@ -35,6 +35,7 @@ export function probeText(profiles: readonly ProbedProfile[], notes: readonly st
   return `${[...lines, ...notes.map((note) => `note: ${oneLine(note)}`)].join('\n')}\n`;
 }
 
+/** One `agent-exec-probe/v1` object; `errors` is filled, and `profiles` empty, where there was nothing to probe. */
 export function probeJson(
   profiles: readonly ProbedProfile[],
   notes: readonly string[],

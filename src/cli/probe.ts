@@ -17,12 +17,13 @@ import { err, ok, type Result } from '../model/result.ts';
 import { candidatesOf } from '../plan/candidates.ts';
 import { probeAll } from '../process/probe.ts';
 import { openProbeCache } from '../process/probe-cache.ts';
+import { CONFIG_FILE, fileFinding, readConfigFile, repositoryReader } from '../run/config-file.ts';
 import { openStateRoot } from '../store/state-root.ts';
-import { CONFIG_FILE, fileFinding, readConfigFile, repositoryReader } from './config-file.ts';
 import { diagnosticsText } from './diagnostics.ts';
 import type { CliIo } from './io.ts';
 import { type ProbedProfile, probeJson, probeText } from './probe-answer.ts';
 import { explainRepository, explainStateRoot } from './problems.ts';
+import { listenForSignals } from './signals.ts';
 
 interface ProbeOptions {
   readonly repo?: string;
@@ -41,6 +42,7 @@ Example:
 
 Exit codes: 0 probed (whatever was found), 2 usage, 3 invalid configuration or no repository.`;
 
+/** The command; its exit code goes through `io`. */
 export function probeCommand(io: CliIo): Command {
   return new Command('probe')
     .description('Says which profiles can run here, and why the others cannot. Contacts no provider.')
@@ -125,19 +127,20 @@ async function probeProfiles(
 ): Promise<Probed> {
   const candidates = candidatesOf(policy, names);
   const place = await openPlace(io, repository, options);
-  const stop = stopOnSignals();
+  // Probed programs sit in sessions of their own, so a Ctrl-C at the terminal reaches only us.
+  const { stop, release } = listenForSignals(() => {});
   try {
     const { scratchParent, cacheFile } = place;
     const cache = openProbeCache(cacheFile, Date.now);
-    const answers = await probeAll(candidates, { hostEnv: io.env, scratchParent, cache, signal: stop.signal });
+    const answers = await probeAll(candidates, { hostEnv: io.env, scratchParent, cache, signal: stop });
     const left = answers.flatMap(({ leftover }) => (leftover === null ? [] : [`${leftover} could not be removed.`]));
     const profiles = candidates.map((candidate, i) => ({ candidate, answer: answers[i] as (typeof answers)[number] }));
     return { kind: 'probed', profiles, notes: [...place.notes, ...left] };
   } catch (error) {
-    if (stop.signal.aborted) return { kind: 'stopped', by: stop.signal.reason };
+    if (stop.aborted) return { kind: 'stopped', by: stop.reason };
     throw error;
   } finally {
-    stop.release();
+    release();
     await place.close();
   }
 }
@@ -170,19 +173,5 @@ async function openPlace(io: CliIo, repository: Home | null, options: ProbeOptio
     cacheFile: null,
     notes: [`A run would be refused: ${explainStateRoot(root.error).message}`],
     close: () => rm(scratchParent, { recursive: true, force: true }),
-  };
-}
-
-/** Probed programs sit in sessions of their own, so a Ctrl-C at the terminal reaches only us. */
-function stopOnSignals(): { readonly signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  const signals = Object.keys(CANCEL_EXIT) as CancelSignal[];
-  const stop = (signal: NodeJS.Signals): void => controller.abort(signal);
-  for (const name of signals) process.on(name, stop);
-  return {
-    signal: controller.signal,
-    release: () => {
-      for (const name of signals) process.off(name, stop);
-    },
   };
 }

@@ -12,6 +12,7 @@ export interface Explained {
 
 const octal = (mode: number): string => `0${mode.toString(8)}`;
 
+/** Why the repository cannot be worked with. */
 export function explainRepository(problem: RepositoryProblem): Explained {
   switch (problem.kind) {
     case 'git-missing':
@@ -60,6 +61,7 @@ export function explainRepository(problem: RepositoryProblem): Explained {
   }
 }
 
+/** Why `--base` names no commit to start from. */
 export function explainBase(problem: BaseProblem): Explained {
   switch (problem.kind) {
     case 'refused':
@@ -85,6 +87,7 @@ export function explainBase(problem: BaseProblem): Explained {
   }
 }
 
+/** Why private state cannot be kept there; one code for all, exit 3. */
 export function explainStateRoot(problem: StateRootProblem): Explained {
   const code = 'STATE_ROOT_INVALID';
   const elsewhere = 'Choose another with --state-dir or AGENT_EXEC_STATE_DIR.';
@@ -133,6 +136,7 @@ export function explainStateRoot(problem: StateRootProblem): Explained {
   }
 }
 
+/** Why no receipt can be written there; a usage error, exit 2. */
 export function explainReceiptPath(problem: ReceiptPathProblem): Explained {
   const code = 'RECEIPT_PATH_INVALID';
   const at = `--receipt ${problem.path}`;

@@ -4,7 +4,8 @@
  */
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../model/codes.ts';
-import type { CliIo } from './io.ts';
+import { neutralise } from '../receipt/neutralise.ts';
+import { type CliIo, CurrentFolderGone } from './io.ts';
 import { VERSION } from './version.ts';
 
 type Load = (io: CliIo) => Promise<Command>;
@@ -79,7 +80,14 @@ export async function main(args: readonly string[], io: CliIo): Promise<void> {
       io.exit(error.exitCode === 0 ? 0 : EXIT.usage);
       return;
     }
-    io.note(`agent-exec: internal error: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (error instanceof CurrentFolderGone) {
+      io.note(`error: ${error.message}\n`);
+      io.exit(EXIT.usage);
+      return;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    io.note(`agent-exec: internal error: ${neutralise(message).replace(/\s*\n\s*/g, ' | ')}\n`);
+    // Outside of a run there is no directory to keep a stack in.
     if (io.env.AGENT_EXEC_DEBUG) io.note(`${error instanceof Error ? error.stack : ''}\n`);
     io.exit(EXIT.internalError);
   }

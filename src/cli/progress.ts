@@ -43,37 +43,43 @@ const ended = (event: Extract<ProgressEvent, { kind: 'attempt-ended' }>, clean: 
 function sparseView(io: CliIo, clean: (text: string) => string, now: () => number): ProgressView {
   let lastSpoke = now();
   let startedAt = now();
-  let activity = '';
+  let activity = (): string => '';
   const say = (line: string): void => {
     lastSpoke = now();
     io.note(`${line}\n`);
   };
   const busy = setInterval(() => {
-    if (now() - lastSpoke >= BUSY_EVERY_MS)
-      say(`  still running after ${seconds(now() - startedAt)}${activity && `: ${activity}`}`);
+    if (now() - lastSpoke < BUSY_EVERY_MS) return;
+    const doing = activity();
+    say(`  still running after ${seconds(now() - startedAt)}${doing && `: ${doing}`}`);
   }, 5000);
   busy.unref();
   const report = (event: ProgressEvent): void => {
     switch (event.kind) {
       case 'run-started':
-        return say(`run ${event.runId}: ${event.candidates.join(', ')}`);
+        say(`run ${event.runId}: ${event.candidates.join(', ')}`);
+        return;
       case 'attempt-started':
         startedAt = now();
-        return say(`${event.attemptId}  started (${event.position} of ${event.of})`);
+        say(`${event.attemptId}  started (${event.position} of ${event.of})`);
+        return;
       case 'attempt-ended':
-        return say(ended(event, clean));
+        say(ended(event, clean));
+        return;
       case 'waiting':
-        return say(
+        say(
           `${event.attemptId}  waiting on its provider: ${event.refusal.code} ${clean(event.refusal.line).slice(0, 200)}`,
         );
+        return;
       case 'activity':
-        activity = clean(event.text).slice(0, 120);
+        // Cleaned when it is said: a worker may print a million lines between two looks.
+        activity = () => clean(event.text).slice(0, 120);
         return;
       case 'phase':
-        activity = PHASES[event.phase];
+        activity = () => PHASES[event.phase];
         return;
       default:
-        return unreachable(event);
+        unreachable(event);
     }
   };
   return { report, end: () => clearInterval(busy) };
@@ -82,11 +88,11 @@ function sparseView(io: CliIo, clean: (text: string) => string, now: () => numbe
 function liveView(clean: (text: string) => string, now: () => number): ProgressView {
   const spinner = yoctoSpinner({ stream: process.stderr, handleSignals: false });
   let attempt = '';
-  let doing = '';
+  let doing = (): string => '';
   let startedAt = now();
   const draw = (): void => {
     const width = Math.max(20, (process.stderr.columns ?? 80) - 4);
-    spinner.text = `${attempt}  ${seconds(now() - startedAt)}  ${doing}`.replaceAll('\n', ' ').slice(0, width);
+    spinner.text = `${attempt}  ${seconds(now() - startedAt)}  ${doing()}`.replaceAll('\n', ' ').slice(0, width);
   };
   const clock = setInterval(draw, 500);
   clock.unref();
@@ -99,27 +105,33 @@ function liveView(clean: (text: string) => string, now: () => number): ProgressV
   const report = (event: ProgressEvent): void => {
     switch (event.kind) {
       case 'run-started':
-        return line(`run ${event.runId}: ${event.candidates.join(', ')}`);
+        line(`run ${event.runId}: ${event.candidates.join(', ')}`);
+        return;
       case 'attempt-started':
         attempt = `${event.attemptId} (${event.position} of ${event.of})`;
         startedAt = now();
-        doing = '';
+        doing = () => '';
         if (!spinner.isSpinning) spinner.start();
-        return draw();
+        draw();
+        return;
       case 'phase':
-        doing = PHASES[event.phase];
-        return draw();
+        doing = () => PHASES[event.phase];
+        draw();
+        return;
       case 'activity':
-        doing = clean(event.text);
-        return draw();
+        // Cleaned and drawn by the clock: a worker may say a thousand things a second.
+        doing = () => clean(event.text);
+        return;
       case 'waiting':
-        doing = `waiting on its provider (${event.refusal.code})`;
-        return draw();
+        doing = () => `waiting on its provider (${event.refusal.code})`;
+        draw();
+        return;
       case 'attempt-ended':
         spinner.stop();
-        return line(ended(event, clean));
+        line(ended(event, clean));
+        return;
       default:
-        return unreachable(event);
+        unreachable(event);
     }
   };
   return {

@@ -6,8 +6,10 @@ import type { RunOutcome } from '../model/codes.ts';
 import type { Receipt } from '../model/receipt.ts';
 import { unreachable } from '../model/result.ts';
 import type { Summary } from '../model/summary.ts';
+import { neutralise } from '../receipt/neutralise.ts';
 
 const display = (path: Summary['changed_paths'][number]): string => (typeof path === 'string' ? path : path.display);
+const oneLine = (text: string): string => neutralise(text).replaceAll('\n', '\\n');
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 const HEADLINES: Record<RunOutcome, string> = {
@@ -41,7 +43,7 @@ function nextSteps(summary: Summary, receipt: Receipt | null): string[] {
   }
 }
 
-/** `summary` must already be redacted; the text still needs neutralising, as all console output does. */
+/** `summary` must already be redacted. Neutralised before it is cut, because escapes make text longer. */
 export function runAnswer(summary: Summary, receipt: Receipt | null, limit: number): string {
   const lines = [HEADLINES[summary.outcome], `why     ${summary.reason.code}: ${summary.reason.message}`];
   if (summary.transport !== null) lines.push(`commit  ${summary.transport.commit} ${summary.transport.ref}`);
@@ -55,7 +57,7 @@ export function runAnswer(summary: Summary, receipt: Receipt | null, limit: numb
   if (summary.receipt !== null) lines.push(`receipt ${quoted(summary.receipt)}`);
   lines.push(...nextSteps(summary, receipt));
   if (summary.telemetry_logged === false) lines.push('note    telemetry could not be written');
-  return clip(`${lines.join('\n')}\n`, limit);
+  return clip(`${lines.map(oneLine).join('\n')}\n`, limit);
 }
 
 /** Cuts at a character border so that no more than `limit` bytes are left. */

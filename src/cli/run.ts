@@ -1,12 +1,15 @@
 /** `agent-exec run`: one unit through the candidates of a role. Checks everything first, then acts, then answers. */
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { builtInAdapters } from '../adapters/registry.ts';
 import { isIgnoredNow } from '../git/ignored-now.ts';
 import { EXIT } from '../model/codes.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Plan } from '../model/plan.ts';
 import { err, ok, type Result, unreachable } from '../model/result.ts';
 import type { Summary } from '../model/summary.ts';
 import { neutralise } from '../receipt/neutralise.ts';
+import type { Redactor } from '../receipt/redact.ts';
 import { fitSummary, summarise } from '../receipt/summary.ts';
 import { readRegularFile } from '../run/config-file.ts';
 import { redactorFor } from '../run/credentials.ts';
@@ -62,9 +65,10 @@ Examples:
   $ agent-exec run --role implementation --unit unit.json --json --receipt out/receipt.json
   $ make-unit | agent-exec run --role test --unit - --dry-run
 
-Exit codes: 0 success, 2 usage, 3 invalid configuration, 4 exhausted, 5 the host may do
+Exit codes: 0 success, 1 a bug, 2 usage, 3 invalid configuration, 4 exhausted, 5 the host may do
 the unit itself, 6 blocked (a person must look), 7 records not written, 129/130/143 cancelled.`;
 
+/** The command; its exit code goes through `io`. */
 export function runCommand(io: CliIo): Command {
   const command = new Command('run')
     .description('Hands one unit to the candidates of a role, in order, until one has done it provably.')
@@ -79,8 +83,8 @@ export function runCommand(io: CliIo): Command {
     .option('--base <rev>', 'commit to start from (default: HEAD)')
     .option('--verify', "run the unit's verification on the finished commit")
     .option('--receipt <path>', 'write the receipt here too; must not exist')
-    .option('--telemetry <path>', 'JSON Lines file (default: <git dir>/agent-exec/calls.jsonl)', nonEmpty)
-    .option('--state-dir <dir>', 'private state root (default: /tmp/agent-exec-<uid>)')
+    .option('--telemetry <path>', 'JSON Lines file (default: <git common dir>/agent-exec/calls.jsonl)', nonEmpty)
+    .option('--state-dir <dir>', 'private state root (default: AGENT_EXEC_STATE_DIR, /tmp/agent-exec-<uid>)')
     .option('--repo <path>', 'repository (default: the one that encloses the current folder)')
     .option('--dry-run', 'print the plan and start nothing')
     .option('--json', 'answer with one JSON object')
@@ -117,7 +121,8 @@ async function run(io: CliIo, options: RunOptions, usage: (message: string) => n
   const receiptPath = await receiptPlace(io, options, prepared.value);
   if (!receiptPath.ok) return usage(explainReceiptPath(receiptPath.error).message);
   if (options.dryRun === true) {
-    return io.out(options.json === true ? dryRunJson(plan, io.env) : neutralise(dryRunText(plan, io.env)));
+    const show = options.json === true ? dryRunJson : dryRunText;
+    return io.out(await show(plan, io.env, planRedactor(plan, io)));
   }
   const { repository } = plan;
   const stateRoot = await openStateRoot({
@@ -137,7 +142,7 @@ async function execute(
   places: { readonly stateRoot: string; readonly receiptPath: string | null },
 ): Promise<void> {
   const { plan } = prepared;
-  const redactor = redactorFor(plan, io.env);
+  const redactor = planRedactor(plan, io);
   const clean = (text: string): string => neutralise(redactor.text(text)).replaceAll('\n', ' ');
   const view = progressView(io, options.quiet === true, clean, () => performance.now());
   const signals = listenForSignals((signal) => {
@@ -272,17 +277,27 @@ function explainPrepare(problem: PrepareProblem): Explained {
 const findingsOf = (problem: PrepareProblem): readonly Diagnostic[] =>
   problem.kind === 'config' || problem.kind === 'unit' ? problem.findings : [];
 
+const planRedactor = ({ candidates }: Plan, io: CliIo): Redactor =>
+  redactorFor(
+    candidates.map(({ adapter }) => adapter),
+    io.env,
+  );
+
 /** Nothing was started: every finding on stderr, the bounded answer on stdout where a program reads it, exit 3. */
 async function refuse(io: CliIo, options: RunOptions, why: Explained, findings: readonly Diagnostic[]): Promise<void> {
   io.exit(EXIT['invalid-config']);
-  if (findings.length > 0) io.note(diagnosticsText(findings, { enabled: false }));
-  else io.note(`agent-exec: ${neutralise(why.message)}\n`);
+  // There may be no plan yet to say whose credentials these are: a packet's line is shown with all that are known left out.
+  const redactor = redactorFor(builtInAdapters, io.env);
+  const message = neutralise(redactor.text(why.message));
+  io.note(
+    findings.length > 0 ? redactor.text(diagnosticsText(findings, { enabled: false })) : `agent-exec: ${message}\n`,
+  );
   if (options.json !== true) return;
   const summary: Summary = {
     schema: 'agent-exec-summary/v1',
     outcome: 'invalid-config',
     exit_code: EXIT['invalid-config'],
-    reason: { code: why.code, message: neutralise(why.message) },
+    reason: { code: why.code, message },
     run_id: null,
     receipt: null,
     role: options.role,

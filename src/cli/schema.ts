@@ -3,7 +3,7 @@
  * it. `config` and `unit` describe what a person may write, the others what this tool writes.
  */
 import { Argument, Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { policy } from '../model/config.ts';
 import { receipt } from '../model/receipt.ts';
 import { summary } from '../model/summary.ts';
@@ -26,6 +26,7 @@ const AFTER_HELP = `
 Example:
   $ agent-exec schema receipt > receipt.schema.json`;
 
+/** The command; an unknown name is commander's usage error. */
 export function schemaCommand(io: CliIo): Command {
   return new Command('schema')
     .description('Prints the JSON Schema (draft 2020-12) of a record, or of what you may write.')

@@ -1,15 +1,17 @@
 /** `agent-exec validate`: checks the configuration and says everything that is wrong with it. Contacts nobody. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { type ParsedPolicy, parsePolicy } from '../config/policy.ts';
 import { EXIT } from '../model/codes.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { err, type Result } from '../model/result.ts';
-import { CONFIG_FILE, configDigest, fileFinding, readConfigFile, repositoryReader } from './config-file.ts';
+import { printableJson } from '../receipt/neutralise.ts';
+import { CONFIG_FILE, configDigest, fileFinding, readConfigFile, repositoryReader } from '../run/config-file.ts';
 import { countFindings, diagnosticsGithub, diagnosticsText, FORMATS, type Format } from './diagnostics.ts';
 import { showable } from './excerpt.ts';
 import type { CliIo } from './io.ts';
+import { type Explained, explainRepository } from './problems.ts';
 
 /** The top of the worktree that encloses an absolute path, or null. */
 export type FindRepository = (io: CliIo, start: string) => string | null | Promise<string | null>;
@@ -28,6 +30,7 @@ Example:
 Exit codes: 0 valid (there may be warnings), 2 usage, 3 invalid or not readable.
 Under GitHub Actions the findings are written as annotations unless a format is given.`;
 
+/** The command; its exit code goes through `io`. */
 export function validateCommand(io: CliIo, findRepository: FindRepository = nearestDotGit): Command {
   return new Command('validate')
     .description(`Checks ${CONFIG_FILE} and reports all findings at once.`)
@@ -51,6 +54,8 @@ interface Subject {
   readonly path: string | null;
   /** What other files are read from; null where there is no repository. */
   readonly root: string | null;
+  /** Set where `--repo` names no folder: a slip there must not check the repository around it instead. */
+  readonly missing: Explained | null;
 }
 
 async function locate(
@@ -59,13 +64,19 @@ async function locate(
   file: string | undefined,
   repo: string | undefined,
 ): Promise<Subject> {
+  const named = repo === undefined ? null : resolve(io.cwd(), repo);
+  if (named !== null && !isFolder(named)) {
+    const kind = existsSync(named) ? 'not-a-directory' : 'path-missing';
+    const missing = explainRepository({ kind, path: named });
+    return { shownAs: file ?? CONFIG_FILE, path: null, root: null, missing };
+  }
   if (file === undefined) {
-    const root = await findRepository(io, resolve(io.cwd(), repo ?? '.'));
-    return { shownAs: CONFIG_FILE, path: root === null ? null : join(root, CONFIG_FILE), root };
+    const root = await findRepository(io, named ?? resolve(io.cwd(), '.'));
+    return { shownAs: CONFIG_FILE, path: root === null ? null : join(root, CONFIG_FILE), root, missing: null };
   }
   const path = resolve(io.cwd(), file);
-  const root = await findRepository(io, repo === undefined ? dirname(path) : resolve(io.cwd(), repo));
-  return { shownAs: file, path, root };
+  const root = await findRepository(io, named ?? dirname(path));
+  return { shownAs: file, path, root, missing: null };
 }
 
 interface Checked {
@@ -74,10 +85,13 @@ interface Checked {
   readonly digest: string | null;
 }
 
-function check({ shownAs, path, root }: Subject): Checked {
+function check({ shownAs, path, root, missing }: Subject): Checked {
   if (path === null) {
-    const hint = `Go into a repository, or name one with --repo, or name the file.`;
-    const finding = fileFinding(shownAs, 'NOT_A_REPOSITORY', 'there is no Git repository here to look in', hint);
+    const hint = 'Go into a repository, or name one with --repo, or name the file.';
+    const finding =
+      missing === null
+        ? fileFinding(shownAs, 'NOT_A_REPOSITORY', 'there is no Git repository here to look in', hint)
+        : fileFinding(shownAs, missing.code, missing.message, null);
     return { result: err([finding]), digest: null };
   }
   const read = readConfigFile(path, shownAs);
@@ -97,7 +111,7 @@ async function write(io: CliIo, subject: Subject, { result, digest }: Checked, f
   switch (format) {
     case 'json': {
       const answer = { schema: 'agent-exec-validation/v1', ok: result.ok, file: subject.shownAs, digest, findings };
-      return io.out(`${JSON.stringify(answer, null, 2)}\n`);
+      return io.out(`${printableJson(answer, 2)}\n`);
     }
     case 'github':
       return io.out(diagnosticsGithub(findings, () => githubPath(io, subject)) + summary);
@@ -129,10 +143,20 @@ function githubPath(io: CliIo, { path, shownAs }: Subject): string {
   return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? shownAs : inside;
 }
 
-/** The nearest folder at or above `start` that holds a `.git` (a folder, or the file of a linked worktree). */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Absent or not to be reached: no folder to start from.
+    return false;
+  }
+}
+
+/** The nearest folder at or above `start` with a `.git` as git takes it: a folder with a HEAD, or a linked worktree's file. */
 function nearestDotGit(_io: CliIo, start: string): string | null {
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) return folder;
+    const git = join(folder, '.git');
+    if (existsSync(join(git, 'HEAD')) || (existsSync(git) && statSync(git).isFile())) return folder;
     if (dirname(folder) === folder) return null;
   }
 }

@@ -4,6 +4,7 @@ import { errorAt, type Finding, quote } from './finding.ts';
 import { repeated } from './path-rules.ts';
 import type { AdapterView, ProfileView, Text } from './view.ts';
 
+/** `cursor` must mean the same in every repository. */
 export function builtInName({ value, span }: AdapterView): Finding[] {
   if (!BUILT_IN_ADAPTERS.some((name) => name === value)) return [];
   const message = `a custom adapter may not take the name of the built-in ${value}`;
@@ -15,6 +16,7 @@ const itemsOf = (adapter: AdapterView): readonly Text[] => adapter.argv.flatMap(
 /** What a shell would act on. Here it would reach the program as it is written, which is never what was meant. */
 const SHELL = /[`$;|&<>\n]/;
 
+/** Shell characters in an item: no shell reads it, so whoever wrote one expected something else. */
 export function argvMetacharacters(adapter: AdapterView): Finding[] {
   return itemsOf(adapter).flatMap(({ value, span }) => {
     const found = SHELL.exec(value);
@@ -37,6 +39,7 @@ export function argvCommandLine(adapter: AdapterView): Finding[] {
 
 const isPlaceholder = (value: string): boolean => PLACEHOLDERS.some((name) => name === value);
 
+/** A placeholder is a whole item; any other `{…}` is a misspelt one. */
 export function placeholderForm(adapter: AdapterView): Finding[] {
   return itemsOf(adapter).flatMap(({ value, span }) => {
     if (isPlaceholder(value)) return [];
@@ -95,6 +98,7 @@ export function modelArgv(adapter: AdapterView, profiles: readonly ProfileView[]
 /** Variables that the host never hands on, whoever asks for them. */
 const RESERVED = /^(?:GIT_|AGENT_EXEC_)/;
 
+/** `pass_env`: each name once, and none that the host keeps from every worker. */
 export function passedVariables({ passEnv }: AdapterView): Finding[] {
   const reserved = passEnv.filter(({ value }) => RESERVED.test(value));
   return [
@@ -106,6 +110,7 @@ export function passedVariables({ passEnv }: AdapterView): Finding[] {
   ];
 }
 
+/** `required_help`: flags as a help text shows them, each once. */
 export function requiredFlags({ requiredHelp }: AdapterView): Finding[] {
   const wrong = requiredHelp.filter(({ value }) => value !== '' && !/^-{1,2}[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(value));
   return [

@@ -15,6 +15,7 @@ export interface BlockText {
   span(start: number, end: number): Span;
 }
 
+/** The lines joined by newlines; offsets are UTF-16 code units of that text. */
 export function joinBlock(lines: readonly BlockLine[]): BlockText {
   const starts: number[] = [];
   let length = 0;

@@ -9,5 +9,6 @@ export const INVISIBLE = /[\p{Cf}\p{DI}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 /** Controls but the tab (which has a rule of its own), and halves of surrogate pairs. */
 export const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\p{Cs}]/u;
 
+/** `U+202E`: how a message names what cannot be seen. */
 export const codePoint = (char: string): string =>
   `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;

@@ -34,6 +34,7 @@ const TOKEN_SHAPES: readonly RegExp[] = [
 /** One long run of letters and digits that no name, path or model slug looks like. */
 const RANDOM = /^(?:(?=.*\d)(?=.*[a-f])[0-9a-f]{32,}|(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9+_=]{32,})$/;
 
+/** True where a known token, key or login stands anywhere in the text. */
 export const looksLikeToken = (text: string): boolean => TOKEN_SHAPES.some((shape) => shape.test(text));
 
 const WORDS = new Set(['password', 'passwd', 'pwd', 'passphrase', 'secret', 'secrets', 'token', 'apikey', 'bearer']);
@@ -65,6 +66,7 @@ const HINT =
   'Remove it from the file, and replace it where it was valid: worker CLIs read credentials from their login or environment.';
 const KEY_LINE = /^(\s*(?:-\s+)?)(["']?)([A-Za-z_][A-Za-z0-9_.-]*)\2\s*:\s+(.*)$/;
 
+/** Looks through the block's lines and, where it could be read, its tree. Total. */
 export function findCredentials(lines: readonly BlockLine[], tree: TreeNode | null): CredentialReading {
   const search = new Search();
   search.lines(lines);

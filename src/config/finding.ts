@@ -17,6 +17,7 @@ export interface Finding {
   readonly span: Span | null;
 }
 
+/** A finding that makes the configuration invalid. */
 export const errorAt = (code: string, span: Span | null, message: string, hint: string | null = null): Finding => ({
   code,
   severity: 'error',
@@ -25,6 +26,7 @@ export const errorAt = (code: string, span: Span | null, message: string, hint: 
   span,
 });
 
+/** A finding that leaves the configuration valid. */
 export const warningAt = (code: string, span: Span | null, message: string, hint: string | null = null): Finding => ({
   code,
   severity: 'warning',
@@ -33,6 +35,7 @@ export const warningAt = (code: string, span: Span | null, message: string, hint
   span,
 });
 
+/** `length` characters from a 1-based place on one line. */
 export const spanOnLine = (line: number, column: number, length: number): Span => ({
   line,
   column,
@@ -50,5 +53,3 @@ export function quote(value: string): string {
     (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }
-
-export const list = (words: readonly string[]): string => words.join(', ');

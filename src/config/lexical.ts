@@ -5,8 +5,8 @@
  */
 import { CST, Lexer } from 'yaml';
 import type { BlockText } from './block-text.ts';
-import { BIDIRECTIONAL, CONTROL, codePoint } from './characters.ts';
 import { errorAt, type Finding } from './finding.ts';
+import { type Report, removeHangingKeys, repairColons, repairLines } from './line-repair.ts';
 
 export interface LexicalReading {
   readonly findings: readonly Finding[];
@@ -23,11 +23,11 @@ export interface LexicalReading {
 }
 
 const MAX_FLOW_DEPTH = 8;
-const MAX_INDENT = 40;
 const MAX_MARKS_ON_LINE = 4;
+/** Pairs in one inline collection; none is legal, but a few must not hide what else is wrong. */
+const MAX_FLOW_PAIRS = 100;
 
-type Report = (start: number, length: number, code: string, message: string, hint: string) => void;
-
+/** Total: any text gives findings and a repaired text. */
 export function readLexically(block: BlockText): LexicalReading {
   const findings: Finding[] = [];
   const spoiled = new Set<number>();
@@ -47,105 +47,13 @@ export function readLexically(block: BlockText): LexicalReading {
   return { findings, repaired, spoiled, tooDeep, lostKeys, brokenLines };
 }
 
-/** One finding of a kind for a line; the characters are replaced by spaces. */
-function repairLines(text: string, report: Report): string {
-  let offset = 0;
-  const repaired = text.split('\n').map((line) => {
-    const start = offset;
-    offset += line.length + 1;
-    if (/^(?:---|\.\.\.)(?:[ \t]|$)/.test(line)) {
-      report(start, 3, 'MULTI_DOCUMENT', `the document mark ${line.slice(0, 3)} is not allowed`, 'Remove this line.');
-      return ' '.repeat(line.length);
-    }
-    if (line.startsWith('%')) {
-      report(start, line.length, 'DIRECTIVE', 'YAML directives are not allowed', 'Remove this line.');
-      return ' '.repeat(line.length);
-    }
-    return repairCharacters(line, start, report);
-  });
-  return repaired.join('\n');
-}
-
-function repairCharacters(line: string, start: number, report: Report): string {
-  const tab = line.indexOf('\t');
-  if (tab >= 0) {
-    report(start + tab, 1, 'TAB', 'tabs are not allowed', 'Indent with two spaces, separate with one.');
-  }
-  const control = CONTROL.exec(line);
-  if (control !== null) {
-    const name = codePoint(control[0]);
-    const message = `the control character ${name} is not allowed`;
-    report(start + control.index, control[0].length, 'CONTROL_CHARACTER', message, 'Remove it.');
-  }
-  const turned = BIDIRECTIONAL.exec(line);
-  if (turned !== null) {
-    const message = `the text-direction character ${codePoint(turned[0])} is not allowed`;
-    const hint = 'It makes the line read differently from what it says; remove it.';
-    report(start + turned.index, turned[0].length, 'INVISIBLE_CHARACTER', message, hint);
-  }
-  if (tab < 0 && control === null) return line;
-  return line.replace(/\t/g, ' ').replace(new RegExp(CONTROL.source, 'gu'), ' ');
-}
-
-const SECOND_COLON = /^( *(?:[A-Za-z_][\w.-]*|"[^"]*"|'[^']*'): +[^\s'"[{#|>&*!%@`][^#]*?):(?= )/;
-
-/** `key: text: more` would swallow the lines below it as a mapping of its own. */
-function repairColons(text: string, report: (start: number) => void): string {
-  let offset = 0;
-  const lines = text.split('\n').map((line) => {
-    const start = offset;
-    offset += line.length + 1;
-    const before = SECOND_COLON.exec(line)?.[1];
-    if (before === undefined) return line;
-    report(start + before.length);
-    return `${before}_${line.slice(before.length + 1).replace(/:(?= )/g, '_')}`;
-  });
-  return lines.join('\n');
-}
-
-const VALUE_LINE = /^ *[^\s#:'"[\]{}|>-][^:'"[\]{}|>]*: +[^\s#'"[{|>&*!]/;
-const KEY_LINE = /^ *["']?([A-Za-z_][^:#"']*)["']?:(?: |$)/;
-
-/**
- * A key below and right of a `key: value` line. YAML reads both as one long key and loses the first with the second; so
- * the hanging line is reported where it stands and taken out.
- */
-function removeHangingKeys(text: string, lostKeys: Set<string>, report: Report): string {
-  let offset = 0;
-  // The first key of all must not be indented further than a later one.
-  let valueIndent: number | null = /^(?! |#)\S/m.test(text) ? 0 : null;
-  const lines = text.split('\n').map((line) => {
-    const start = offset;
-    offset += line.length + 1;
-    const indent = line.search(/[^ ]|$/);
-    if (/^ *(?:#|$)/.test(line)) return line;
-    const key = KEY_LINE.exec(line)?.[1];
-    if (valueIndent !== null && indent > valueIndent && key !== undefined) {
-      lostKeys.add(key);
-      const message = 'this key is indented below a line that already has a value';
-      report(
-        start + indent,
-        1,
-        'INDENTATION',
-        message,
-        'Give it the indentation of its neighbours: two spaces a level.',
-      );
-      return ' '.repeat(line.length);
-    }
-    valueIndent = VALUE_LINE.test(line) ? indent : null;
-    return line;
-  });
-  return lines.join('\n');
-}
-
 /** Reports forbidden tokens; answers whether the text is too deep to be parsed by recursion. */
 function reportTokens(text: string, block: BlockText, report: Report): boolean {
+  const depth = new DepthCount();
   let offset = 0;
-  let flow = 0;
-  let marks = 0;
-  let line = -1;
   let scalar = false;
   for (const token of new Lexer().lex(text)) {
+    if (token === CST.FLOW_END) depth.endFlow();
     if (token === CST.DOCUMENT || token === CST.FLOW_END) continue;
     if (token === CST.SCALAR) {
       scalar = true;
@@ -154,19 +62,8 @@ function reportTokens(text: string, block: BlockText, report: Report): boolean {
     const type = scalar ? 'scalar' : CST.tokenType(token);
     const start = offset;
     offset += token.length;
-    if (scalar && block.indentOf(start) > MAX_INDENT && /^ *$/.test(lineBefore(text, start))) {
-      reportDepth(start, report);
-      return true;
-    }
     scalar = false;
-    if (block.lineOf(start) !== line) {
-      line = block.lineOf(start);
-      marks = 0;
-    }
-    if (type === 'flow-seq-start' || type === 'flow-map-start') flow += 1;
-    if (type === 'flow-seq-end' || type === 'flow-map-end') flow = Math.max(0, flow - 1);
-    if (type === 'seq-item-ind' || type === 'explicit-key-ind') marks += 1;
-    if (flow > MAX_FLOW_DEPTH || marks > MAX_MARKS_ON_LINE) {
+    if (depth.isTooDeep(type, block.lineOf(start))) {
       reportDepth(start, report);
       return true;
     }
@@ -175,7 +72,38 @@ function reportTokens(text: string, block: BlockText, report: Report): boolean {
   return false;
 }
 
-const lineBefore = (text: string, at: number): string => text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
+const BLANK: readonly (string | null)[] = ['space', 'newline', 'comment', 'byte-order-mark'];
+/** Each of these can open a level of its own, also all on one line. */
+const LEVEL_MARKS: readonly (string | null)[] = ['seq-item-ind', 'explicit-key-ind', 'map-value-ind'];
+
+/** An upper bound of the nesting that the tokens seen so far can make. */
+class DepthCount {
+  #flow = 0;
+  #line = -1;
+  #marks = 0;
+  #pairs = 0;
+
+  /** A line that is not indented enough ends an inline collection that was never closed. */
+  endFlow(): void {
+    this.#flow = 0;
+    this.#pairs = 0;
+  }
+
+  isTooDeep(type: string | null, line: number): boolean {
+    if (BLANK.includes(type)) return false;
+    if (line !== this.#line) this.#marks = 0;
+    this.#line = line;
+    if (type === 'flow-seq-start' || type === 'flow-map-start') this.#flow += 1;
+    if (type === 'flow-seq-end' || type === 'flow-map-end') this.#flow = Math.max(0, this.#flow - 1);
+    if (this.#flow === 0) this.#pairs = 0;
+    if (LEVEL_MARKS.includes(type)) {
+      if (this.#flow === 0) this.#marks += 1;
+      else this.#pairs += 1;
+    }
+    const marks = this.#marks > MAX_MARKS_ON_LINE || this.#pairs > MAX_FLOW_PAIRS;
+    return marks || this.#flow > MAX_FLOW_DEPTH;
+  }
+}
 
 function reportDepth(start: number, report: Report): void {
   report(start, 1, 'NESTED_TOO_DEEP', 'the block is nested too deeply to be read', 'Three levels are all it needs.');

@@ -14,8 +14,10 @@ const PROVIDER_AND_MODEL: readonly string[] = ['opencode', 'pi'];
 /** Whether a name that seems unknown may be defined in a part of the text that could not be read. */
 export type MayBeLost = (key: string) => boolean;
 
+/** True for a name that no custom adapter may take. */
 export const isBuiltIn = (name: string): boolean => BUILT_IN_ADAPTERS.some((builtIn) => builtIn === name);
 
+/** Every profile's adapter is built in or defined here. */
 export function knownAdapter(
   { adapter }: ProfileView,
   { customAdapters }: PolicyView,
@@ -28,6 +30,7 @@ export function knownAdapter(
   return [errorAt('UNKNOWN_ADAPTER', adapter.span, `there is no adapter ${quote(adapter.value)}`, hint)];
 }
 
+/** A custom adapter has no default program name. */
 export function customExecutable(
   { span, adapter, executable }: ProfileView,
   { customAdapters }: PolicyView,
@@ -42,12 +45,14 @@ export function customExecutable(
 /** One word that can never become a flag or anything a shell would act on. */
 const SLUG = /^[\p{L}\p{N}][^\s\p{C}`$;|&<>"'\\]{0,199}$/u;
 
+/** A fixed model is one word, so that it can never become a flag. */
 export function modelSlug({ model }: ProfileView): Finding[] {
   if (model === null || model.value === '' || SLUG.test(model.value)) return [];
   const hint = 'Write the slug as the CLI lists it: one word that starts with a letter or digit.';
   return [errorAt('MODEL_SLUG', model.span, `${quote(model.value)} is not a model slug`, hint)];
 }
 
+/** `pi` and `opencode` need to know whose model it is. */
 export function modelProvider({ adapter, model }: ProfileView): Finding[] {
   if (model === null || adapter === null || !PROVIDER_AND_MODEL.includes(adapter.value)) return [];
   if (model.value === 'auto' || model.value === '' || !SLUG.test(model.value) || /^[^/]+\/./.test(model.value))
@@ -56,6 +61,7 @@ export function modelProvider({ adapter, model }: ProfileView): Finding[] {
   return [errorAt('MODEL_SLUG', model.span, message, 'Name the provider too, or write model: auto.')];
 }
 
+/** Family and effort need a CLI that lists its models. */
 export function modelFamily({ adapter, modelFamily: model }: ProfileView): Finding[] {
   if (model === null || adapter === null) return [];
   const findings: Finding[] = [];
@@ -72,12 +78,14 @@ export function modelFamily({ adapter, modelFamily: model }: ProfileView): Findi
   return findings;
 }
 
+/** An effort beside the profile and one below its model would contradict each other. */
 export function effortOnce({ effort, modelFamily: model }: ProfileView): Finding[] {
   if (effort === null || model === null) return [];
   const message = 'effort is given twice, here and under model';
   return [errorAt('EFFORT_CONFLICT', effort.span, message, 'Keep the one under model.')];
 }
 
+/** An effort is one word, wherever it stands. */
 export function effortForm({ effort, modelFamily: model }: ProfileView): Finding[] {
   return [effort, model?.effort ?? null]
     .filter((text): text is Text => text !== null && text.value !== '')
@@ -87,6 +95,7 @@ export function effortForm({ effort, modelFamily: model }: ProfileView): Finding
     );
 }
 
+/** An effort that cannot be passed would be dropped in silence. */
 export function effortPassed({ adapter, effort }: ProfileView, { customAdapters }: PolicyView): Finding[] {
   if (effort === null || adapter === null) return [];
   const custom = customAdapters?.some(({ value }) => value === adapter.value) === true && !isBuiltIn(adapter.value);

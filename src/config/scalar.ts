@@ -19,6 +19,7 @@ const AMBIGUOUS: readonly (readonly [RegExp, string])[] = [
   [/^(?:=|<<)$/, 'a YAML 1.1 operator'],
 ];
 
+/** Total. `source` is the scalar as written, without quotes and outer spaces. */
 export function readPlain(source: string): PlainScalar {
   if (source === '' || source === 'null') return { kind: 'value', value: null };
   if (source === 'true' || source === 'false') return { kind: 'value', value: source === 'true' };

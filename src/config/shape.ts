@@ -1,5 +1,5 @@
 /** Tree -> policy by the zod schema of the model; every issue gets the place of the value it is about. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { NAME, type Policy, policy, profile, roleMapping } from '../model/config.ts';
 import { errorAt, type Finding, quote, type Span } from './finding.ts';
 import { didYouMean } from './suggest.ts';

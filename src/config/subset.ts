@@ -38,6 +38,7 @@ export interface SubsetReading {
 /** Names with a meaning of their own in JavaScript objects; no key of a policy needs them. */
 const isUnsafeKey = (key: string): boolean => /^__.*__$/.test(key) || key === 'prototype' || key in Object.prototype;
 
+/** Total: any block gives a tree or findings, mostly both. */
 export function readSubset(block: Block): SubsetReading {
   const text = joinBlock(block.lines);
   const lexical = readLexically(text);

@@ -29,5 +29,6 @@ export interface UnreadableNode {
 }
 export type TreeNode = ScalarNode | ListNode | MapNode | UnreadableNode;
 
+/** The member of a mapping by its key; undefined where the node is no mapping or has none. */
 export const entryOf = (node: TreeNode | undefined, key: string): Entry | undefined =>
   node?.kind === 'map' ? node.entries.find((entry) => entry.key === key) : undefined;

@@ -57,6 +57,7 @@ const texts = (node: TreeNode | undefined): Text[] =>
 
 const textsAt = (node: TreeNode, key: string): Text[] => texts(entryOf(node, key)?.value);
 
+/** What of the tree has the form that a rule needs; the rest is null or left out, and the shape's findings say why. */
 export function viewOf(tree: TreeNode): PolicyView {
   const named = <T>(key: string, read: (entry: Entry) => T): T[] | null => {
     const value = entryOf(tree, key)?.value;

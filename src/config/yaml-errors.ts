@@ -26,6 +26,7 @@ const WORDS: Partial<Record<ErrorCode, readonly [code: string, message: string, 
 };
 const OTHER = ['YAML_SYNTAX', 'this is not valid YAML', 'Write key: value, or [first, second].'] as const;
 
+/** The parser's error in our words, at its place in the file. */
 export function syntaxFinding(error: YAMLError, block: BlockText): Finding {
   const [code, message, hint] = WORDS[error.code] ?? OTHER;
   const [start] = error.pos;

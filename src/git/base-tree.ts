@@ -1,5 +1,5 @@
 /** What the base commit holds. Read from its objects, so nothing that happens in a worktree can change the answer. */
-import { decodePath, encodePath, type RepoPath } from '../model/path.ts';
+import { decodePath, type RepoPath } from '../model/path.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
 import { GitError, git, splitNul, tryGit } from './run.ts';
 
@@ -16,6 +16,7 @@ export interface BaseTree {
   isDirectory(path: string): boolean;
 }
 
+/** Reads the whole tree of a commit. Throws {@link GitError}. */
 export async function pathsAtBase(facts: RepositoryFacts, base: string): Promise<BaseTree> {
   const listing = await git({ gitDir: facts.gitDir, args: ['ls-tree', '-r', '-z', '--full-tree', base] });
   const entries = new Map<RepoPath, TreeEntry>();
@@ -45,28 +46,6 @@ function foldersOf(paths: Iterable<string>): Set<string> {
     }
   }
   return folders;
-}
-
-export type BaseFile =
-  | { readonly kind: 'file'; readonly bytes: Buffer }
-  | { readonly kind: 'too-large'; readonly size: number }
-  /** No such path at base, or a folder or submodule link. */
-  | { readonly kind: 'absent' };
-
-/** The raw bytes of a file at base, or of a symlink its target; `limitBytes` bounds what is read into memory. */
-export async function readBlob(
-  facts: RepositoryFacts,
-  base: string,
-  path: RepoPath,
-  limitBytes = 64 * 1024 * 1024,
-): Promise<BaseFile> {
-  const name = Buffer.concat([Buffer.from(`${base}:`), encodePath(path), Buffer.of(0)]);
-  const head = await git({ gitDir: facts.gitDir, args: ['cat-file', '--batch-check', '-z'], input: name });
-  const found = /^([0-9a-f]+) blob (\d+)\n$/.exec(head.toString('latin1'));
-  if (found === null) return { kind: 'absent' };
-  const [, oid = '', size = ''] = found;
-  if (Number(size) > limitBytes) return { kind: 'too-large', size: Number(size) };
-  return { kind: 'file', bytes: await git({ gitDir: facts.gitDir, args: ['cat-file', 'blob', oid] }) };
 }
 
 /** Blobs by their names, in the order asked for. Throws where one is missing: callers name objects of a tree they hold. */

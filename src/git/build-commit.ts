@@ -37,6 +37,10 @@ export interface BuildRequest {
   readonly parents?: readonly string[];
 }
 
+/**
+ * Makes the commit in the store, under a ref of its own there. Throws {@link GitError} only where the proof cannot be
+ * asked for.
+ */
 export async function buildCommit(request: BuildRequest): Promise<Result<BuiltCommit, BuildProblem>> {
   const { store, baseTree, entries } = request;
   const refused = unrepresentable(entries);
@@ -67,14 +71,13 @@ export async function buildCommit(request: BuildRequest): Promise<Result<BuiltCo
   });
   const failure = contentError as ContentError | null;
   if (failure !== null) return err({ kind: 'content-changed', paths: [failure.path], message: failure.message });
-  const commit = made.stdout.toString('latin1').trim();
-  if (made.code !== 0 || !/^[0-9a-f]+$/.test(commit))
+  const [, commit, tree] = /^([0-9a-f]+)\n040000 tree ([0-9a-f]+)\t\n$/.exec(made.stdout.toString('latin1')) ?? [];
+  if (made.code !== 0 || commit === undefined || tree === undefined)
     return err({ kind: 'git-failed', message: made.stderr.trim() || `fast-import answered ${made.failure}` });
 
   const differing = await inexactPaths(store, baseTree, commit, entries);
   if (differing.length > 0) return err({ kind: 'not-exact', paths: differing });
-  const tree = await git({ gitDir: store.gitDir, args: ['rev-parse', '--verify', `${commit}^{tree}`] });
-  return ok({ commit, tree: tree.toString('latin1').trim() });
+  return ok({ commit, tree });
 }
 
 function unrepresentable(entries: readonly CommitEntry[]): RepoPath[] {

@@ -31,6 +31,7 @@ export interface LookOptions {
   readonly excludesFile: string | null;
 }
 
+/** Total for whatever state the repository is in: what cannot be read is part of the look. */
 export async function lookAtCanonical(facts: RepositoryFacts, options: LookOptions): Promise<CanonicalLook> {
   const { since, excludesFile } = options;
   let places = since?.places ?? [];

@@ -8,7 +8,7 @@ import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodePath, type RepoPath } from '../model/path.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
-import { pathsAtBase } from './base-tree.ts';
+import { type BaseTree, pathsAtBase } from './base-tree.ts';
 import { placeOf } from './places.ts';
 import { git, splitNul } from './run.ts';
 
@@ -25,12 +25,16 @@ interface IndexEntry {
 /** Bytes read to compare touched files with their blobs; what is over counts as dirty. */
 const MAX_HASHED = 256 * 1024 * 1024;
 
-/** Tracked files that differ from HEAD, plus untracked ones that nothing ignores. */
-export async function countDirtyPaths(facts: RepositoryFacts, excludesFile: string | null): Promise<number> {
+/** Tracked files that differ from HEAD, plus untracked ones that nothing ignores. `headTree`: HEAD's, where it is known. */
+export async function countDirtyPaths(
+  facts: RepositoryFacts,
+  excludesFile: string | null,
+  headTree?: BaseTree,
+): Promise<number> {
   const at = { gitDir: facts.gitDir, workTree: facts.worktree };
   const others = ['ls-files', '--others', '--exclude-standard', '-z'];
   const [head, index, untracked] = await Promise.all([
-    pathsAtBase(facts, facts.head),
+    headTree ?? pathsAtBase(facts, facts.head),
     git({ ...at, args: ['ls-files', '--stage', '-v', '--debug', '-z'] }).then(parseIndex),
     git({ ...at, args: others, config: [['core.excludesFile', excludesFile ?? '/dev/null']] }),
   ]);

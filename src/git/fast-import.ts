@@ -1,5 +1,5 @@
 /**
- * The input of `git fast-import` for one commit: a base tree, then deletions, then files. Deletions come first, so that
+ * The input of `git fast-import` for one commit, which answers with the commit's name and a line `040000 tree NAME`: a base tree, then deletions, then files. Deletions come first, so that
  * a file may take a folder's place and the other way round. Contents are streamed; the announced size is kept to, or
  * the stream ends in an error before `done`, without which fast-import makes no commit.
  */
@@ -43,6 +43,7 @@ export class ContentError extends Error {
 
 const name = (path: RepoPath): string => quoteBytes(encodePath(path));
 
+/** The stream; rejects with {@link ContentError} where a file is not what was counted. */
 export async function* fastImportStream(request: CommitRequest): AsyncGenerator<Uint8Array> {
   const { entries, parents } = request;
   const message = Buffer.from(request.message);
@@ -62,7 +63,7 @@ export async function* fastImportStream(request: CommitRequest): AsyncGenerator<
   yield Buffer.from(`M 040000 ${request.baseTree} ""\n`);
   for (const { path } of entries.filter(({ mode }) => mode === null)) yield Buffer.from(`D ${name(path)}\n`);
   for (const entry of entries) if (entry.mode !== null) yield* fileOf(entry, request.readContent);
-  yield Buffer.from('get-mark :1\ndone\n');
+  yield Buffer.from('get-mark :1\nls :1 ""\ndone\n');
 }
 
 async function* fileOf({ path, mode, size }: CommitEntry, readContent: ReadContent): AsyncGenerator<Uint8Array> {

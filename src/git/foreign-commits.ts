@@ -25,6 +25,7 @@ const NO_CACHES: readonly (readonly [string, string])[] = [
   ['pack.useBitmaps', 'false'],
 ];
 
+/** All commits at once where that works, else one by one, so that a damaged one does not cost the others. */
 export async function importForeignCommits(request: {
   readonly store: HostStore;
   readonly facts: RepositoryFacts;

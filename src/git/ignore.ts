@@ -6,8 +6,9 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { decodePath, encodePath, type RepoPath } from '../model/path.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
+import { writeBareRepository } from './bare-repository.ts';
 import { type BaseTree, filesNamed, readBlobs } from './base-tree.ts';
-import { GitError, git, type HostEnvironment, splitNul, tryGit } from './run.ts';
+import { GitError, type HostEnvironment, splitNul, tryGit } from './run.ts';
 
 export interface IgnoreRules {
   readonly gitDir: string;
@@ -45,8 +46,8 @@ export async function copyIgnoreRules(options: {
 }): Promise<IgnoreRules> {
   const { facts, tree, scratch, excludesFile } = options;
   const rules = { gitDir: join(scratch, 'rules.git'), workTree: join(scratch, 'tree') };
-  await git({ gitDir: null, args: ['init', '-q', '--bare', '--template=', rules.gitDir] });
-  await mkdir(join(rules.gitDir, 'info'), { recursive: true });
+  await mkdir(rules.gitDir);
+  writeBareRepository(rules.gitDir, { objectFormat: 'sha1', alternates: [] });
   await mkdir(rules.workTree);
   const copy = async (from: string, to: string): Promise<void> => writeFile(to, await bytesIfPresent(from));
   await copy(join(facts.commonDir, 'info', 'exclude'), join(rules.gitDir, 'info', 'exclude'));

@@ -20,6 +20,7 @@ export interface Place {
 /** Submodules within submodules, as deep as anybody nests them. */
 const MAX_DEPTH = 8;
 
+/** The repository at `location` first, then its submodules. Throws {@link GitError} where the first cannot be read. */
 export async function findPlaces(location: Location, prefix = '', depth = 0): Promise<Place[]> {
   const at = { gitDir: location.gitDir, workTree: location.worktree };
   const [configured, index] = await Promise.all([

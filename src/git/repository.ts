@@ -44,41 +44,49 @@ export async function discoverRepository(
   start: string,
   hostEnv: HostEnvironment,
 ): Promise<Result<RepositoryFacts, RepositoryProblem>> {
-  const version = await tryGit({ gitDir: null, args: ['--version'] });
+  const folder = await existingFolder(start);
+  const [version, places] = await Promise.all([
+    tryGit({ gitDir: null, args: ['--version'] }),
+    folder.ok ? askForPlaces(folder.value, hostEnv) : folder,
+  ]);
   if (version.failure === 'not-found') return err({ kind: 'git-missing' });
   const found = /\d+(\.\d+)+/.exec(version.stdout.toString('utf8'))?.[0] ?? '';
   if (!atLeast(found, MINIMUM_GIT)) return err({ kind: 'git-too-old', version: found, minimum: MINIMUM_GIT });
-
-  const folder = await existingFolder(start);
-  if (!folder.ok) return folder;
-  const path = folder.value;
-  const ask = (...args: string[]): Promise<GitOutput> =>
-    tryGit({ gitDir: null, userConfig: hostEnv, args: ['-C', path, 'rev-parse', '--path-format=absolute', ...args] });
-
-  // One question a call where the answer is a path: it may hold any character, newlines too.
-  const [state, gitDir, commonDir, objectsDir, top] = await Promise.all([
-    ask('--is-bare-repository', '--is-inside-work-tree', '--is-shallow-repository', '--show-object-format'),
-    ask('--absolute-git-dir'),
-    ask('--git-common-dir'),
-    ask('--git-path', 'objects'),
-    ask('--show-toplevel'),
-  ]);
-  if (state.code !== 0) return err(refusalOf(state, path));
-  const [bare, inWorktree, shallow, format] = state.stdout.toString('utf8').split('\n');
-  if (bare === 'true') return err({ kind: 'bare', gitDir: oneLine(gitDir) });
-  if (inWorktree !== 'true') return err({ kind: 'no-worktree', path });
-  const failed = [gitDir, commonDir, objectsDir, top].find(({ code }) => code !== 0);
-  if (failed !== undefined) return err(refusalOf(failed, path));
+  if (!places.ok) return places;
+  const { top, gitDir, commonDir, objectsDir, format, shallow } = places.value;
   const facts = {
-    worktree: oneLine(top),
-    gitDir: await realpath(oneLine(gitDir)),
-    commonDir: await realpath(oneLine(commonDir)),
-    objectsDir: await realpath(oneLine(objectsDir)),
+    worktree: top,
+    gitDir: await realpath(gitDir),
+    commonDir: await realpath(commonDir),
+    objectsDir: await realpath(objectsDir),
     objectFormat: format === 'sha256' ? ('sha256' as const) : ('sha1' as const),
     shallow: shallow === 'true',
   };
   const head = await readHead(facts);
   return head.ok ? ok({ ...facts, ...head.value }) : head;
+}
+
+const STATE = ['--is-bare-repository', '--is-inside-work-tree', '--is-shallow-repository', '--show-object-format'];
+const PLACES = [['--absolute-git-dir'], ['--git-common-dir'], ['--git-path', 'objects'], ['--show-toplevel']];
+
+type Places = Readonly<Record<'top' | 'gitDir' | 'commonDir' | 'objectsDir' | 'format' | 'shallow', string>>;
+
+/** One question, or one for each path where a path holds a newline and the answer's lines cannot be told apart. */
+async function askForPlaces(path: string, hostEnv: HostEnvironment): Promise<Result<Places, RepositoryProblem>> {
+  const ask = (...args: string[]): Promise<GitOutput> =>
+    tryGit({ gitDir: null, userConfig: hostEnv, args: ['-C', path, 'rev-parse', '--path-format=absolute', ...args] });
+  const all = await ask(...STATE, ...PLACES.flat());
+  const lines = all.stdout.toString('utf8').split('\n').slice(0, -1);
+  const [bare, inWorktree, shallow = '', format = ''] = lines;
+  if (bare === 'true') return err({ kind: 'bare', gitDir: lines[4] ?? path });
+  if (inWorktree === 'false') return err({ kind: 'no-worktree', path });
+  if (all.code !== 0) return err(refusalOf(all, path));
+  let paths = lines.slice(STATE.length);
+  if (paths.length !== PLACES.length) paths = (await Promise.all(PLACES.map((args) => ask(...args)))).map(oneLine);
+  const [gitDir, commonDir, objectsDir, top] = paths;
+  if (gitDir === undefined || commonDir === undefined || objectsDir === undefined || top === undefined)
+    throw new Error('rev-parse gave fewer answers than it was asked questions');
+  return ok({ top, gitDir, commonDir, objectsDir, format, shallow });
 }
 
 /** Where HEAD stands now. */
@@ -106,6 +114,20 @@ export async function resolveBase(
   rev: string,
 ): Promise<Result<{ readonly base: string; readonly baseTree: string }, BaseProblem>> {
   if (rev === '' || rev.startsWith('-') || /[\u0000-\u001f\u007f]/.test(rev)) return err({ kind: 'refused', rev });
+  // Discovery has resolved it a moment ago; a run starts from where HEAD was then.
+  const commit = rev === 'HEAD' ? ok(facts.head) : await resolveCommit(facts, rev);
+  if (!commit.ok) return commit;
+  const base = commit.value;
+  const [tree, missing] = await Promise.all([
+    tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', `${base}^{tree}`] }),
+    missingObjects(facts, base),
+  ]);
+  if (tree.code !== 0) return err({ kind: 'unreadable', rev, message: complaint(tree) });
+  if (missing > 0) return err({ kind: 'partial-clone-incomplete', rev, missing });
+  return ok({ base, baseTree: oneLine(tree) });
+}
+
+async function resolveCommit(facts: RepositoryFacts, rev: string): Promise<Result<string, BaseProblem>> {
   const fullName = new RegExp(`^[0-9a-f]{${facts.objectFormat === 'sha1' ? 40 : 64}}$`, 'i');
   const named = await tryGit({
     gitDir: facts.gitDir,
@@ -119,13 +141,7 @@ export async function resolveBase(
   // Asked in a second step: appended to `:/text` it would be part of the text.
   const peeled = await tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', `${oneLine(named)}^{commit}`] });
   if (/expected commit type/.test(peeled.stderr)) return err({ kind: 'not-a-commit', rev, message: complaint(peeled) });
-  if (peeled.code !== 0) return err({ kind: 'unknown', rev });
-  const base = oneLine(peeled);
-  const tree = await tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', `${base}^{tree}`] });
-  if (tree.code !== 0) return err({ kind: 'unreadable', rev, message: complaint(tree) });
-  const missing = await missingObjects(facts, base);
-  if (missing > 0) return err({ kind: 'partial-clone-incomplete', rev, missing });
-  return ok({ base, baseTree: oneLine(tree) });
+  return peeled.code === 0 ? ok(oneLine(peeled)) : err({ kind: 'unknown', rev });
 }
 
 /** How many objects of the base a partial clone has left at its origin; 0 for a full clone, which is not searched. */

@@ -33,6 +33,7 @@ const OPERATIONS = [
   'sequencer',
 ];
 
+/** Reads the files of all places. Never throws: an absent or unreadable file has a signature too. */
 export function readWatchedFiles(places: readonly Place[]): WatchedFiles {
   const files = new Map<string, WatchedFile>();
   for (const place of places) watchPlace(place, files);

@@ -10,6 +10,7 @@ export type StatSignature = string;
 /** lstat calls between two turns of the event loop: a look must not stop the supervision of other work. */
 const PER_TURN = 512;
 
+/** The signature of each path, relative to `worktree`. Never throws. */
 export async function statWorktree(worktree: string, paths: Iterable<RepoPath>): Promise<Map<RepoPath, StatSignature>> {
   const signatures = new Map<RepoPath, StatSignature>();
   for (const path of paths) {

@@ -1,5 +1,5 @@
 /** The policy a repository carries in AGENT-EXECUTION.md, as data (SPEC 3). Positions and rules live in config/. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 export const BUILT_IN_ADAPTERS = ['cursor', 'antigravity', 'claude', 'codex', 'pi', 'kimi', 'opencode'] as const;
@@ -19,7 +19,7 @@ export const execution = z.strictObject({
   timeout_seconds: z.int().min(1).max(86_400),
   idle_timeout_seconds: z.int().min(1).max(86_400).optional(),
   isolation: z.enum(['auto', 'none', 'guard', 'strict']).default('auto'),
-  provider_wait_seconds: z.int().min(1).max(86_400).default(120),
+  provider_wait_seconds: z.int().min(0).max(86_400).default(120),
   verify: z.enum(['none', 'host']).default('none'),
   setup: z.array(argv).default([]),
   summary_bytes: z.int().min(256).max(65_536),
@@ -45,7 +45,6 @@ export const modelRequest = z.union([
   z.string().min(1),
   z.strictObject({ family: z.string().min(1), effort: z.string().min(1) }),
 ]);
-export type ModelRequest = z.infer<typeof modelRequest>;
 
 export const profile = z.strictObject({
   adapter: name,
@@ -55,7 +54,6 @@ export const profile = z.strictObject({
   cost: z.enum(COSTS).default('subscription'),
   effort: z.string().min(1).optional(),
 });
-export type Profile = z.infer<typeof profile>;
 
 export const PLACEHOLDERS = ['{workspace}', '{model}', '{prompt}', '{result}'] as const;
 

@@ -1,5 +1,5 @@
 /** A finding about something a person wrote: what, where, why, what to do next. Prose that names the place is made in cli/. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const diagnostic = z.strictObject({
   code: z.string(),

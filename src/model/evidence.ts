@@ -143,5 +143,7 @@ export interface Evidence {
   readonly preservation: Preservation;
   /** `null`: not asked for. */
   readonly verification: readonly CommandResult[] | null;
+  /** The host stopped the run after the worker had ended by itself: while its work was being verified. */
+  readonly cancelledAfterwards: boolean;
   readonly cleanup: Cleanup;
 }

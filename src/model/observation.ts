@@ -2,7 +2,7 @@
  * What was observed about a worker, in the very shapes the receipt carries (RECEIPT.md): observed facts have no opinion,
  * so they need no second form in memory. Times RFC 3339 UTC with milliseconds, sizes in bytes, durations in milliseconds.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { REFUSAL_CODES } from './codes.ts';
 
 export const time = z.iso.datetime({ precision: 3 });

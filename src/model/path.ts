@@ -1,9 +1,10 @@
 /**
  * Repository paths are bytes on Linux, not text. Inside the program a path is a string in which every byte that is not
  * valid UTF-8 stands as a lone surrogate U+DC80..U+DCFF (the scheme of PEP 383), so that equality, prefixes and globs
- * work on ordinary strings and nothing is lost: `encodePath(decodePath(bytes))` is `bytes` for any bytes.
+ * work on ordinary strings and nothing is lost: `encodePath(decodePath(bytes))` is `bytes` for any bytes
+ * (docs/adr/0004-paths.md).
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A repository-relative POSIX path in the lossless form above. */
 export type RepoPath = string & { readonly __brand: 'RepoPath' };
@@ -25,6 +26,7 @@ function sequenceLength(bytes: Uint8Array, at: number): number {
   }
 }
 
+/** Bytes as the system gives them -> the lossless form. */
 export function decodePath(bytes: Uint8Array): RepoPath {
   try {
     return strictUtf8.decode(bytes) as RepoPath;
@@ -41,6 +43,7 @@ export function decodePath(bytes: Uint8Array): RepoPath {
   }
 }
 
+/** The lossless form -> the bytes for a system call. */
 export function encodePath(path: RepoPath): Buffer {
   if (!LONE.test(path)) return Buffer.from(path, 'utf8');
   const parts: Buffer[] = [];
@@ -62,6 +65,7 @@ export const recordedPath = z
   .meta({ id: 'path', description: 'A repository-relative path; bytes where it is not valid UTF-8.' });
 export type RecordedPath = z.infer<typeof recordedPath>;
 
+/** The form in which records carry the path. */
 export function recordPath(path: RepoPath): RecordedPath {
   if (!hasInvalidUtf8(path)) return path;
   const display = path.replace(
@@ -70,6 +74,3 @@ export function recordPath(path: RepoPath): RecordedPath {
   );
   return { bytes: encodePath(path).toString('base64'), display };
 }
-
-export const readRecordedPath = (path: RecordedPath): RepoPath =>
-  typeof path === 'string' ? (path as RepoPath) : decodePath(Buffer.from(path.bytes, 'base64'));

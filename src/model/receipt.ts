@@ -1,5 +1,5 @@
 /** The run's typed record (SPEC 10, RECEIPT.md). A field that does not apply is null, never missing. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ATTEMPT_CODES, ATTEMPT_STATES, RUN_OUTCOMES } from './codes.ts';
 import {
   codeWord,
@@ -59,6 +59,8 @@ export const attemptRecord = z.strictObject({
   isolation,
   termination,
   processes,
+  /** `provider-refused` wherever a refusal was read, whatever the state became; for filters over many receipts. */
+  class: z.literal('provider-refused').nullable(),
   refusal: refusal.nullable(),
   reported: z.strictObject({
     status: z.enum(['success', 'error']).nullable(),

@@ -2,7 +2,7 @@
  * What `run --json` prints: at most `summary_bytes` (SPEC 10). Every field is there unless `truncated` is true; then lists
  * and words may be shortened, and a field that is missing did not fit. Null always means that it does not apply.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ATTEMPT_CODES, ATTEMPT_STATES, RUN_OUTCOMES } from './codes.ts';
 import { codeWord, count, identifier, oid, refName } from './observation.ts';
 import { recordedPath } from './path.ts';

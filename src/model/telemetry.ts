@@ -1,5 +1,5 @@
 /** One JSON object a line, for people who count (SPEC 10). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ATTEMPT_STATES, RUN_OUTCOMES } from './codes.ts';
 import { count, time, usage } from './observation.ts';
 

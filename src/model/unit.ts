@@ -1,5 +1,5 @@
 /** The packet: one bounded unit of work, as the host hands it over (SPEC 4). Path rules live in unit/. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const UNIT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const EXTERNAL_COSTS = ['none', 'subscription', 'metered'] as const;

@@ -54,6 +54,7 @@ function planData(plan: Omit<Plan, 'planDigest'>): unknown {
   };
 }
 
+/** The plan. Throws only where the policy has not been found valid. */
 export function freezePlan(parts: PlanParts): Plan {
   const { policy, role, unit } = parts;
   const { execution } = policy;

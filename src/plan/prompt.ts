@@ -80,6 +80,7 @@ function unitData(unit: Unit): string {
   return sections.join('\n\n');
 }
 
+/** The whole prompt, ending in a newline. */
 export function composePrompt({ instructions, unit, resultContract }: PromptParts): string {
   const data = unitData(unit);
   const fence = fenceFor(data);

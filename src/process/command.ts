@@ -33,7 +33,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
     ...rest,
     executable: programPath(name, request.cwd, request.environment['PATH'] ?? ''),
     args,
-    stdin: null,
+    stdin: { kind: 'null' },
     lingerMs: null,
     onLine: null,
     limits: { ...limits, idleTimeoutMs: null, providerWaitMs: limits.timeoutMs },

@@ -6,11 +6,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { err, ok, type Result } from '../model/result.ts';
 import { bwrapCommand } from './bwrap.ts';
 import { type Containment, unshareCommand } from './containment.ts';
 import { type MountWishes, resolveMounts } from './mounts.ts';
+import { openStandardStreams, type StandardStreams } from './standard-streams.ts';
 import { diagnoseStart, errorCode, type StartError } from './start-error.ts';
 import { tagOf } from './traces.ts';
 
@@ -32,6 +33,8 @@ export interface LaunchRequest {
 export interface Launched {
   readonly child: ChildProcess;
   readonly pid: number;
+  /** Null where there is no input. */
+  readonly stdin: Writable | null;
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** bwrap's reports; null for other mechanisms. */
@@ -80,11 +83,35 @@ function leakingDescriptors(): number[] {
       try {
         const flags = /^flags:\t([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'))?.[1];
         return flags !== undefined && (Number.parseInt(flags, 8) & 0o2000000) === 0;
-      } catch {
-        // The descriptor of the listing itself, closed by now.
-        return false;
+      } catch (thrown) {
+        // The descriptor of the listing itself, closed by now. Of any other it must be known.
+        if (errorCode(thrown) === 'ENOENT') return false;
+        throw thrown;
       }
     });
+}
+
+function startProcess(request: LaunchRequest, streams: StandardStreams): ChildProcess {
+  const [file = '', ...args] = commandFor(request);
+  const through = request.containment.mechanism === 'bwrap';
+  const leaks = leakingDescriptors();
+  const nothing = openSync('/dev/null', 'r+');
+  const stdio: ('pipe' | 'ignore' | number)[] = [...streams.given];
+  for (let descriptor = 3; descriptor <= Math.max(0, ...leaks); descriptor++) {
+    stdio[descriptor] = leaks.includes(descriptor) ? nothing : 'ignore';
+  }
+  if (through) stdio[STATUS_DESCRIPTOR] = 'pipe';
+  try {
+    return spawn(file, args, {
+      // bwrap goes to the workspace itself, inside.
+      cwd: through ? '/' : request.cwd,
+      env: request.environment,
+      detached: true,
+      stdio,
+    });
+  } finally {
+    closeSync(nothing);
+  }
 }
 
 /** Starts the process. The error is that of the launcher where there is one, else of the executable itself. */
@@ -92,38 +119,27 @@ export async function launch(request: LaunchRequest): Promise<Result<Launched, S
   if (request.networkOff && request.containment.level !== 'strict') {
     throw new Error('only strict isolation can take the network away');
   }
-  const [file = '', ...args] = commandFor(request);
-  const through = request.containment.mechanism === 'bwrap';
-  const nothing = openSync('/dev/null', 'r+');
-  const leaks = leakingDescriptors();
-  const stdio: ('pipe' | 'ignore' | number)[] = [request.hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'];
-  for (let descriptor = 3; descriptor <= Math.max(0, ...leaks); descriptor++) {
-    stdio[descriptor] = leaks.includes(descriptor) ? nothing : 'ignore';
-  }
-  if (through) stdio[STATUS_DESCRIPTOR] = 'pipe';
+  const streams = await openStandardStreams(request.hasInput, process.platform);
+  if (!streams.ok) return streams;
 
   const failed = (thrown: unknown): Result<never, StartError> => {
+    streams.value.notStarted();
     const code = errorCode(thrown);
     const said = thrown instanceof Error ? thrown.message : String(thrown);
     return err({ code, message: diagnoseStart(request.executable, request.cwd)?.message ?? said });
   };
   try {
-    const child = spawn(file, args, {
-      // bwrap goes to the workspace itself, inside.
-      cwd: through ? '/' : request.cwd,
-      env: request.environment,
-      detached: true,
-      stdio,
-    });
+    const child = startProcess(request, streams.value);
     if (child.pid === undefined) {
       return failed(await new Promise<unknown>((resolve) => child.once('error', resolve)));
     }
-    const [, stdout, stderr, status] = child.stdio as unknown as [unknown, Readable, Readable, Readable];
-    return ok({ child, pid: child.pid, stdout, stderr, status: through ? status : null });
+    const { stdin, stdout, stderr } = streams.value.started(child);
+    const status = request.containment.mechanism === 'bwrap' ? (child.stdio[STATUS_DESCRIPTOR] as Readable) : null;
+    return ok({ child, pid: child.pid, stdin, stdout, stderr, status });
   } catch (thrown) {
-    // Some refusals are thrown at once: E2BIG, ETXTBSY, a NUL in an argument.
-    return failed(thrown);
-  } finally {
-    closeSync(nothing);
+    // Some refusals are thrown at once: E2BIG, ETXTBSY, a NUL in an argument, no descriptor left. A bug has no code.
+    const refusal = failed(thrown);
+    if (thrown instanceof Error && 'code' in thrown) return refusal;
+    throw thrown;
   }
 }

@@ -92,7 +92,9 @@ export function resolveMounts(wishes: MountWishes, level: 'guard' | 'strict'): M
     ...opened.map((path) => ({ kind: 'writable', path }) as const),
     ...[...new Set(otherProcs.map((mount) => mount.point))].map((path) => ({ kind: 'fresh-proc', path }) as const),
     ...writableKernelPlaces().map((path) => ({ kind: 'read-only', path }) as const),
-    ...(level === 'guard' ? writableBlockDevices() : []).map((path) => ({ kind: 'covered-device', path }) as const),
+    ...(level === 'guard' ? writableBlockDevices(table) : []).map(
+      (path) => ({ kind: 'covered-device', path }) as const,
+    ),
   ];
 }
 
@@ -111,12 +113,14 @@ function writableKernelPlaces(): string[] {
   ].filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
 }
 
-function writableBlockDevices(): string[] {
+/** Those below /dev itself: what is mounted inside it (shm, pts) holds none. */
+function writableBlockDevices(table: readonly MountEntry[]): string[] {
   const devices: string[] = [];
   const look = (folder: string) => {
+    if (!allows(folder, constants.R_OK | constants.X_OK)) return;
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`;
-      if (entry.isDirectory()) look(path);
+      if (entry.isDirectory() && !table.some((mount) => mount.point === path)) look(path);
       else if (entry.isBlockDevice() && allows(path, constants.W_OK)) devices.push(path);
     }
   };

@@ -17,6 +17,9 @@ export interface OutputReading {
   drain(limitMs: number): Promise<void>;
 }
 
+/** Bytes read at a time: a chunk of the shortest lines would be tens of thousands, with all that is seen in each, at once. */
+const PIECE_BYTES = 8192;
+
 /** A line nobody reads is work all the same. */
 const UNREAD: Omit<Reading, 'stream'> = { lines: [[]], partial: false };
 
@@ -49,8 +52,11 @@ export function readOutput(
 
   source.on('data', (chunk: Buffer) => {
     log.write(chunk);
-    if (reads === null) onReading({ stream, ...UNREAD });
-    else onReading({ stream, lines: give(splitter.push(chunk)), partial: splitter.partial() });
+    if (reads === null) return onReading({ stream, ...UNREAD });
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      const lines = give(splitter.push(chunk.subarray(at, at + PIECE_BYTES)));
+      onReading({ stream, lines, partial: splitter.partial() });
+    }
   });
   const drained = follow(source);
   return {

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ProbeOutput, Unavailable } from '../model/adapter.ts';
 import type { Executable } from './executable.ts';
 

@@ -28,8 +28,7 @@ export async function probeCandidate(candidate: Candidate, around: ProbeSurround
   const executable = found.value;
   const key = cacheKey(candidate, executable);
   return around.cache.shared(key, async () => {
-    // What a shim runs changes without the shim, so nothing is remembered of it.
-    const remembered = startsThroughShim(executable) ? null : await around.cache.get(key);
+    const remembered = await around.cache.get(key);
     if (remembered !== null) {
       const known = judge(adapter.probe, remembered, executable.path);
       if (known.unavailable === null) return { ...known, executable, leftover: null };
@@ -37,6 +36,7 @@ export async function probeCandidate(candidate: Candidate, around: ProbeSurround
     const { observed, leftover } = await observeProgram(candidate, executable, commandsOf(adapter.probe), around);
     if (!observed.ok) return { unavailable: observed.error, version: null, executable, leftover };
     const judged = judge(adapter.probe, observed.value, executable.path);
+    // What a shim runs changes without the shim, so nothing is remembered of it.
     if (judged.unavailable === null && observed.value.length > 0 && !startsThroughShim(executable))
       await around.cache.put(key, observed.value);
     return { ...judged, executable, leftover };

@@ -36,7 +36,13 @@ const NO_PROCESSES = (request: SuperviseRequest): Processes => ({
 
 function openLogs(request: SuperviseRequest): readonly [LogCapture, LogCapture] {
   const limit = request.limits.rawOutputBytes;
-  return [openLog('stdout', request.logs.stdout, limit), openLog('stderr', request.logs.stderr, limit)];
+  const stdout = openLog('stdout', request.logs.stdout, limit);
+  try {
+    return [stdout, openLog('stderr', request.logs.stderr, limit)];
+  } catch (thrown) {
+    stdout.finish();
+    throw thrown;
+  }
 }
 
 /** Runs the worker. Throws only where `onLine` or `onStarted` threw, after the worker's tree has been ended. */
@@ -74,7 +80,7 @@ export async function supervise(request: SuperviseRequest): Promise<SuperviseOut
     return notStarted({ code, message: `the log files cannot be made (${code})` }, []);
   }
   const environment = { ...request.environment, AGENT_EXEC_ATTEMPT: request.marker };
-  const launched = await launch({ ...request, environment, hasInput: request.stdin !== null });
+  const launched = await launch({ ...request, environment, hasInput: request.stdin.kind === 'bytes' });
   if (!launched.ok) return notStarted(launched.error, captures);
 
   const watched = await watch(request, launched.value, captures);

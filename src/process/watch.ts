@@ -2,6 +2,7 @@
  * The life of one started worker: reads its output, keeps its clocks, stops it for the first reason there is, and after
  * its exit ends everything that is left of it.
  */
+import type { Invocation } from '../model/adapter.ts';
 import type { Processes, Refusal, Termination } from '../model/observation.ts';
 import type { Limits } from '../model/plan.ts';
 import { readBwrapStatus } from './bwrap.ts';
@@ -10,17 +11,18 @@ import { afterReading, nextDeadline, type Reading, startClocks } from './deadlin
 import { advance, type Ending, type Exit, exitOf, RUNNING, type StopReason } from './ending.ts';
 import { identityOf, type ProcessIdentity } from './identity.ts';
 import type { Launched, LaunchRequest } from './launch.ts';
+import { exitThrough, neverRan } from './launcher-answer.ts';
 import { namespacedTree } from './namespace.ts';
 import { follow, type LineReader, readOutput } from './output.ts';
-import { readComplaint, type StartError } from './start-error.ts';
+import type { StartError } from './start-error.ts';
 import { sweptTree } from './sweep.ts';
 import { type ProcessEntry, readProcess } from './table.ts';
 import { tagOf } from './traces.ts';
 import { END_MS, type ProcessTree } from './tree.ts';
 
 export interface SuperviseRequest extends Omit<LaunchRequest, 'hasInput'> {
-  /** Written to stdin, which is then closed; null: stdin is /dev/null. */
-  readonly stdin: Uint8Array | null;
+  /** Bytes are written to stdin, which is closed after them or at the `finished` observation; `null`: /dev/null. */
+  readonly stdin: Invocation['stdin'];
   readonly limits: Pick<Limits, 'timeoutMs' | 'idleTimeoutMs' | 'providerWaitMs' | 'graceMs' | 'rawOutputBytes'>;
   /** Milliseconds that a worker may stay after a `finished` observation; null: its exit is waited for. */
   readonly lingerMs: number | null;
@@ -71,35 +73,6 @@ function keepLooking(tree: ProcessTree): () => void {
   return () => clearTimeout(timer);
 }
 
-/**
- * unshare 2.38 cannot die of KILL after its child did: it says so and answers 1. Everything else it passes on. The kernel
- * and this program both end workers by KILL.
- */
-function exitThrough(request: SuperviseRequest, exit: Exit, stderr: LogCapture): Exit {
-  if (request.containment.mechanism !== 'unshare' || exit.code !== 1) return exit;
-  const said = stderr.last().toString('latin1').trimEnd().split('\n').at(-1);
-  return /^unshare: (sigprocmask|child exit)/.test(said ?? '') ? { code: null, signal: 'SIGKILL' } : exit;
-}
-
-/** The start error where the launcher ran and the worker never did; null where the worker ran. */
-function neverRan(request: SuperviseRequest, exit: Exit, status: string, logs: readonly [LogCapture, LogCapture]) {
-  const { containment, executable, cwd } = request;
-  const complaint = logs[1].head().toString('utf8');
-  if (containment.mechanism === 'bwrap') {
-    const ran = readBwrapStatus(status).exitCode !== null || exit.code === null || exit.code === 0;
-    return ran ? null : readComplaint(complaint, executable, cwd);
-  }
-  if (containment.mechanism === 'sweep' && containment.prlimit === null) return null;
-  // These launchers answer 126 or 127 and name the program on stderr; the worker itself has printed nothing then.
-  if ((exit.code !== 126 && exit.code !== 127) || logs[0].head().length > 0) return null;
-  const launcher = containment.mechanism === 'unshare' ? 'unshare: ' : 'prlimit: ';
-  const named =
-    complaint.startsWith(launcher) &&
-    complaint.includes(executable) &&
-    complaint.indexOf('\n') === complaint.length - 1;
-  return named ? readComplaint(complaint, executable, cwd) : null;
-}
-
 export async function watch(
   request: SuperviseRequest,
   launched: Launched,
@@ -110,7 +83,10 @@ export async function watch(
   const through = request.containment.mechanism === 'bwrap' ? 'bwrap' : 'direct';
   const leader = readProcess(pid);
   // Node has not waited for it yet, so even a process that ended at once is still in the table.
-  if (leader === null) throw new Error(`process ${pid} was started and is not in the process table`);
+  if (leader === null) {
+    child.kill('SIGKILL');
+    throw new Error(`process ${pid} was started and is not in the process table`);
+  }
 
   let status = '';
   const drainStatus = launched.status === null ? null : follow(launched.status);
@@ -161,6 +137,7 @@ export async function watch(
     clocks = afterReading(clocks, reading, performance.now());
     // Only these two can bring the deadline nearer; output moves it away, which the timer sees when it fires.
     if (clocks.waiting !== before.waiting || clocks.finishedAt !== before.finishedAt) checkDeadline();
+    if (clocks.finishedAt !== before.finishedAt) launched.stdin?.end();
   }
   function onFault(thrown: unknown): void {
     fault ??= { thrown };
@@ -172,8 +149,11 @@ export async function watch(
     readOutput(launched.stderr, 'stderr', logs[1], request.onLine, onReading, onFault),
   ];
   // A worker need not read what it is given: EPIPE is nothing.
-  
-  child.stdin?.end(request.stdin);
+  launched.stdin?.on('error', () => {});
+  if (request.stdin.kind === 'bytes') {
+    launched.stdin?.write(request.stdin.bytes);
+    if (request.stdin.openUntilFinished !== true) launched.stdin?.end();
+  }
   const stopLooking = keepLooking(tree);
   const cancel = () => stop('cancel', String(request.stop?.reason));
   request.stop?.addEventListener('abort', cancel);
@@ -190,7 +170,7 @@ export async function watch(
   stopLooking();
   request.stop?.removeEventListener('abort', cancel);
   for (const timer of [deadlineTimer, killTimer]) if (timer !== null) clearTimeout(timer);
-  child.stdin?.destroy();
+  launched.stdin?.destroy();
   const processes = await tree.end();
   await Promise.all(outputs.map((output) => output.drain(DRAIN_MS)));
   await drainStatus?.(DRAIN_MS);
@@ -202,7 +182,7 @@ export async function watch(
       ? { kind: 'not-started', error: startError.code }
       : exit === null
         ? { kind: 'lost' }
-        : { kind: 'exit', exit: exitThrough(request, exit, logs[1]) },
+        : { kind: 'exit', exit: exitThrough(request.containment, exit, logs[1]) },
   );
   if (ending.phase !== 'ended') throw new Error('a worker that left has no ending');
   const survivors = exit === null ? Math.max(1, processes.survivors) : processes.survivors;

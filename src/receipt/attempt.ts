@@ -63,6 +63,7 @@ export function attemptRecord(facts: AttemptFacts, redactor: Redactor): AttemptR
     isolation: evidence.isolation,
     termination: evidence.termination,
     processes: evidence.processes,
+    class: report.refusal === null ? null : 'provider-refused',
     refusal: report.refusal === null ? null : { ...report.refusal, line: message(report.refusal.line) },
     reported: {
       status: report.status,

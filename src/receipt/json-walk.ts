@@ -28,6 +28,7 @@ interface WalkOptions {
   readonly cutAt?: number;
 }
 
+/** A copy of the value with every string changed; what nests deeper than `cutAt` levels is replaced by a word. */
 export function mapStrings(value: unknown, change: (text: string) => string, options: WalkOptions): unknown {
   const cutAt = options.cutAt ?? CUT_AT;
   const walk = (node: unknown, depth: number): unknown => {

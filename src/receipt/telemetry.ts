@@ -32,6 +32,7 @@ function workerStatus({ worker_result: result, reported }: AttemptRecord): strin
   return typeof status === 'string' ? status : reported.status;
 }
 
+/** The line of one attempt. */
 export function attemptEvent(
   attempt: AttemptRecord,
   run: { readonly runId: string; readonly unitId: string; readonly role: string },
@@ -58,7 +59,7 @@ export function attemptEvent(
   };
 }
 
-export interface RunEventFacts {
+interface RunEventFacts {
   readonly runId: string;
   readonly unitId: string;
   readonly role: string;
@@ -72,6 +73,7 @@ export interface RunEventFacts {
   readonly receiptPath: string;
 }
 
+/** The line of the run; `durationMs` by a clock that does not jump. */
 export const runEvent = (facts: RunEventFacts): RunEvent => ({
   schema: SCHEMA,
   event: 'run',

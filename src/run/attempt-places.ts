@@ -1,6 +1,6 @@
 /** Where an attempt's private files are. No component starts with a dot: agy silently works elsewhere under one. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makePrivateFolder } from '../store/private-folder.ts';
 
 export interface AttemptPlaces {
   readonly directory: string;
@@ -18,12 +18,12 @@ export interface AttemptPlaces {
   ): { stdout: string; stderr: string };
 }
 
+/** Makes the attempt's folders, 0700; its files are made by those who write them. Rejects with the system's error. */
 export async function makeAttemptPlaces(runDirectory: string, attemptId: string): Promise<AttemptPlaces> {
   const directory = join(runDirectory, 'attempts', attemptId);
   const logs = join(directory, 'logs');
   const tmp = join(directory, 'tmp');
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  for (const folder of [logs, tmp]) await mkdir(folder, { mode: 0o700 });
+  for (const folder of [directory, logs, tmp]) await makePrivateFolder(folder);
   return {
     directory,
     tmp,

@@ -24,7 +24,7 @@ import { blankEvidence, cancelledEarly, unavailableEvidence } from './blank-evid
 import { describePublishProblem } from './describe.ts';
 import { type Admitted, admit } from './gate.ts';
 import { addProcesses, runHostCommands } from './host-commands.ts';
-import { journalled, StateLostError } from './journalled.ts';
+import { journalled, stateLost } from './journalled.ts';
 import { preserve, quarantineRef } from './preserve.ts';
 import { type Run, stoppedBy } from './surroundings.ts';
 import { verifyTransport } from './verify.ts';
@@ -73,6 +73,7 @@ class Attempt {
   readonly #run: Run;
   readonly #admitted: Admitted;
   #evidence: Evidence;
+  #workspace: Workspace | null = null;
   #findings: Finding[] = [];
   #argv: readonly string[] = [];
   #environmentNames: readonly string[] = [];
@@ -113,6 +114,15 @@ class Attempt {
   }
 
   async go(): Promise<AttemptResult> {
+    try {
+      await this.#stages();
+    } catch (error) {
+      this.#giveUp(stateLost(error).message);
+    }
+    return this.#result();
+  }
+
+  async #stages(): Promise<void> {
     const { plan, directory, baseTree } = this.#run;
     this.#phase('workspace');
     const places = await makeAttemptPlaces(directory, this.#attemptId);
@@ -124,24 +134,19 @@ class Attempt {
         name: plan.repository.worktree.split('/').at(-1) ?? '',
       }),
     );
+    if (made.ok) this.#workspace = made.value;
     const baseline = made.ok ? await takeBaseline(made.value, baseTree.entries) : made;
     if (!made.ok || !baseline.ok) {
       const message = made.ok ? (baseline as { error: { message: string } }).error.message : made.error.message;
       const workspace = made.ok ? made.value : null;
       await this.#cleanUp(workspace, places, `no workspace could be made that holds base: ${message}`);
-      return this.#result();
+      return;
     }
-    try {
-      await this.#work(made.value, places, baseline.value);
-    } catch (error) {
-      if (!(error instanceof StateLostError)) throw error;
-      this.#giveUp(made.value, error.message);
-    }
-    return this.#result();
+    await this.#work(made.value, places, baseline.value);
   }
 
   /** The run's own records cannot be written any more: everything stays as it is. */
-  #giveUp(workspace: Workspace, problem: string): void {
+  #giveUp(problem: string): void {
     this.#learn({
       cleanup: {
         kind: 'done',
@@ -149,7 +154,7 @@ class Attempt {
         worktreeUnregistered: false,
         processesGone: this.#evidence.processes.survivors === 0,
         problem,
-        retainedPath: workspace.path,
+        retainedPath: this.#workspace?.path ?? null,
       },
     });
   }
@@ -199,7 +204,7 @@ class Attempt {
         this.#learn({
           termination: outcome.termination,
           processes: addProcesses(outcome.processes, this.#evidence.processes),
-          logs: outcome.logs,
+          logs: [...outcome.logs, ...this.#evidence.logs],
           report,
         });
       });
@@ -233,6 +238,7 @@ class Attempt {
     this.#learn({
       setup: setup.results,
       processes: addProcesses(this.#evidence.processes, setup.processes),
+      logs: setup.logs,
       termination: { kind: 'not-started', error: 'SETUP_FAILED' },
     });
     if (setup.cancelled || setup.results.some(({ ok }) => !ok)) return null;
@@ -302,11 +308,9 @@ class Attempt {
     this.#learn({
       verification: verified.results,
       processes: addProcesses(this.#evidence.processes, verified.processes),
+      logs: [...this.#evidence.logs, ...verified.logs],
+      cancelledAfterwards: verified.cancelled,
     });
-    if (verified.cancelled) {
-      const signal = stoppedBy(this.#run.around.stop) ?? 'SIGTERM';
-      this.#learn({ termination: { kind: 'stopped', by: 'cancel', signal, code: null } });
-    }
     if (verified.problem !== null && preservation.kind === 'kept') {
       this.#learn({ preservation: { ...preservation, kind: 'failed', message: verified.problem } });
     }
@@ -334,9 +338,13 @@ class Attempt {
       });
     if (workspace === null) {
       const left = await removeTree(places.tmp);
-      return done({ workspaceRemoved: true, worktreeUnregistered: true, problem: [trouble, ...left].join('; ') });
+      done({ workspaceRemoved: true, worktreeUnregistered: true, problem: [trouble, ...left].join('; ') });
+      return;
     }
-    if (mustStay) return done({});
+    if (mustStay) {
+      done({});
+      return;
+    }
     await this.#step('cleanup', { workspace: workspace.path }, async () => {
       const removal = await removeWorkspace(workspace);
       const problems = removal.problem === null ? [] : [removal.problem];

@@ -6,6 +6,7 @@ import { requestedModel } from './gate.ts';
 import type { Run } from './surroundings.ts';
 import { isolationOf } from './worker.ts';
 
+/** Evidence to grow from: classified as it is, it would blame nobody. */
 export function blankEvidence(run: Run, candidate: Candidate): Evidence {
   const { containment } = run;
   return {
@@ -36,6 +37,7 @@ export function blankEvidence(run: Run, candidate: Candidate): Evidence {
     workerResult: { kind: 'not-required' },
     preservation: { kind: 'nothing' },
     verification: null,
+    cancelledAfterwards: false,
     cleanup: {
       kind: 'done',
       workspaceRemoved: true,

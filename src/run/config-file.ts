@@ -80,7 +80,7 @@ const errno = (error: unknown): string => {
   throw error;
 };
 
-/** Reads files below `root`; null for what is missing, unreadable, longer than 1 MiB, or leads out of it by links. */
+/** Reads files below `root`; null for what is missing, unreadable, over 256 KiB, or leads out of it by links. */
 export function repositoryReader(root: string): ReadFile {
   return (path) => {
     const real = realPath(join(root, path));

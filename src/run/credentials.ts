@@ -1,15 +1,16 @@
 /**
- * Every value that must never be shown: what the candidates' CLIs take as credentials, whether or not this run passes
- * them on, because a worker may find them elsewhere and print them.
+ * Every value that must never be shown: what CLIs take as credentials, whether or not this run passes them on, because a
+ * worker may find them elsewhere and print them.
  */
-import type { Plan } from '../model/plan.ts';
+import type { Adapter } from '../model/adapter.ts';
 import { createRedactor, type Redactor } from '../receipt/redact.ts';
 
-export function redactorFor(plan: Plan, hostEnv: Readonly<Record<string, string | undefined>>): Redactor {
-  const names = plan.candidates.flatMap(({ adapter }) => [
-    ...adapter.credentials.subscription,
-    ...adapter.credentials.metered,
-  ]);
+/** Takes out the host's values of these adapters' credential variables, and everything shaped like a token. */
+export function redactorFor(
+  adapters: readonly Pick<Adapter, 'credentials'>[],
+  hostEnv: Readonly<Record<string, string | undefined>>,
+): Redactor {
+  const names = adapters.flatMap(({ credentials }) => [...credentials.subscription, ...credentials.metered]);
   const secrets = [...new Set(names)].flatMap((name) => hostEnv[name] ?? []);
   return createRedactor({ secrets });
 }

@@ -8,6 +8,7 @@ import { unreachable } from '../model/result.ts';
 const some = (paths: readonly RepoPath[]): string =>
   paths.slice(0, 3).map(showPath).join(', ') + (paths.length > 3 ? ` and ${paths.length - 3} more` : '');
 
+/** Why there is no commit. */
 export function describeBuildProblem(problem: BuildProblem): string {
   switch (problem.kind) {
     case 'unrepresentable':
@@ -23,6 +24,7 @@ export function describeBuildProblem(problem: BuildProblem): string {
   }
 }
 
+/** Why the canonical repository has no ref for the commit. */
 export function describePublishProblem(problem: PublishProblem): string {
   switch (problem.kind) {
     case 'ref-exists':

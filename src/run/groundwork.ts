@@ -1,18 +1,29 @@
-/** What the attempts of a run share, made once: the host store, the ignore rules, the scope, the containment. */
-import { chmod, mkdir } from 'node:fs/promises';
+/**
+ * What the attempts of a run share, made once: the host store, the ignore rules, the scope, the containment. The run's
+ * end takes back what is on disk of it, so that only records stay.
+ */
 import { join } from 'node:path';
 import type { BaseTree } from '../git/base-tree.ts';
 import { createHostStore } from '../git/host-store.ts';
 import { copyIgnoreRules, hostExcludesFile } from '../git/ignore.ts';
+import type { Finding } from '../model/evidence.ts';
 import type { Plan } from '../model/plan.ts';
 import { detectContainment } from '../process/containment.ts';
 import { openProbeCache } from '../process/probe-cache.ts';
 import type { Journal } from '../store/journal.ts';
+import { makePrivateFolder } from '../store/private-folder.ts';
 import type { RunDirectory } from '../store/run-directory.ts';
 import { compileScope } from '../unit/scope.ts';
+import { removeTree } from '../workspace/remove-tree.ts';
 import { extendChain, runAround } from './recursion.ts';
 import type { Run, Surroundings } from './surroundings.ts';
 
+const hostStorePlace = (directory: string): string => join(directory, 'host.git');
+const ignoreRulesPlace = (directory: string): string => join(directory, 'ignore-rules');
+
+/**
+ * Makes the run's working files in its directory. What the host cannot contain is part of the answer, not a failure.
+ */
 export async function layGroundwork(request: {
   readonly plan: Plan;
   readonly baseTree: BaseTree;
@@ -23,14 +34,13 @@ export async function layGroundwork(request: {
 }): Promise<Run> {
   const { plan, baseTree, around, place, stateRoot, journal } = request;
   const facts = plan.repository;
-  const scratch = join(place.path, 'ignore-rules');
-  await mkdir(scratch, { mode: 0o700 });
-  await chmod(scratch, 0o700);
+  const scratch = ignoreRulesPlace(place.path);
+  await makePrivateFolder(scratch);
   const chain = around.hostEnv.AGENT_EXEC_CHAIN;
   const excludesFile = await hostExcludesFile(facts, around.hostEnv);
   const [ignoreRules, store, containment, insideRun] = await Promise.all([
     copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile }),
-    createHostStore(join(place.path, 'host.git'), facts),
+    createHostStore(hostStorePlace(place.path), facts),
     detectContainment({ wanted: plan.isolation, platform: around.platform, path: around.hostEnv.PATH ?? '' }),
     runAround(chain, facts),
   ]);
@@ -49,4 +59,14 @@ export async function layGroundwork(request: {
     chain: extendChain(chain, plan.runId, plan.base),
     insideRun,
   };
+}
+
+/**
+ * Removes what the attempts needed and nobody needs after them: what was published is in the canonical repository, what
+ * could not be published is in its workspace. A finding for what stays.
+ */
+export async function clearGroundwork(directory: string): Promise<readonly Finding[]> {
+  const left = [...(await removeTree(hostStorePlace(directory))), ...(await removeTree(ignoreRulesPlace(directory)))];
+  if (left.length === 0) return [];
+  return [{ code: 'STATE_LEFT_BEHIND', message: `working files of the run stay: ${left.join('; ')}`, paths: [] }];
 }

@@ -19,7 +19,7 @@ export interface HostCommands {
   readonly cancelled: boolean;
 }
 
-/** Two observations of processes as one; the weaker containment is told. */
+/** Two observations of processes as one, under one containment; `none` of the first says that nothing had been started. */
 export function addProcesses(a: Processes, b: Processes | null): Processes {
   if (b === null) return a;
   return {
@@ -30,6 +30,7 @@ export function addProcesses(a: Processes, b: Processes | null): Processes {
   };
 }
 
+/** Runs the argv lists in order. `position` in the log's name counts from 1. */
 export async function runHostCommands(request: {
   readonly run: Run;
   readonly step: 'setup' | 'verification-setup' | 'verification';

@@ -1,5 +1,5 @@
 /** A step with an effect, in the journal before and after it (SPEC 6.2). */
-import type { FileProblem } from '../store/durable-file.ts';
+import { type FileProblem, fileProblem } from '../store/durable-file.ts';
 import type { Journal } from '../store/journal.ts';
 
 /** The run's own state cannot be written any more, so no further step may be taken: `recover` could not know of it. */
@@ -10,6 +10,18 @@ export class StateLostError extends Error {
   }
 }
 
+/** What a disk answers that takes nothing more. Any other system error is not expected in a folder of ours. */
+const DISK_PROBLEMS = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'];
+
+/** The error as lost state, where the disk is to blame; throws it on where it is not. */
+export function stateLost(error: unknown): StateLostError {
+  if (error instanceof StateLostError) return error;
+  const problem = fileProblem(error);
+  if (!DISK_PROBLEMS.includes(problem.code)) throw error;
+  return new StateLostError(problem);
+}
+
+/** Does the step if it could be announced. Throws {@link StateLostError} where the journal cannot be written. */
 export async function journalled<T>(
   journal: Journal,
   step: string,

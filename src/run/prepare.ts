@@ -2,9 +2,10 @@
  * Request -> plan, or every reason why there can be none. Reads the repository, its configuration and the packet; makes
  * nothing, starts nothing, and leaves nothing behind.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { parsePolicy } from '../config/policy.ts';
-import { type BaseTree, pathsAtBase, readBlob } from '../git/base-tree.ts';
+import { type BaseTree, pathsAtBase } from '../git/base-tree.ts';
 import { type BaseProblem, discoverRepository, type RepositoryProblem, resolveBase } from '../git/repository.ts';
 import { type Policy, roleOf } from '../model/config.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -62,11 +63,12 @@ function readConfig(repository: RepositoryFacts): Result<ReadConfig, PrepareProb
 }
 
 /** The host's working copy is what counts (SPEC 6.1); where base says something else, the receipt tells. */
-async function comparedWithBase(repository: RepositoryFacts, base: string, bytes: Uint8Array): Promise<Finding[]> {
-  const atBase = await readBlob(repository, base, CONFIG_FILE as RepoPath);
-  if (atBase.kind === 'file' && Buffer.compare(atBase.bytes, bytes) === 0) return [];
+function comparedWithBase(repository: RepositoryFacts, baseTree: BaseTree, bytes: Uint8Array): Finding[] {
+  const atBase = baseTree.entries.get(CONFIG_FILE as RepoPath);
+  const oid = createHash(repository.objectFormat).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
+  if (atBase?.oid === oid) return [];
   const message =
-    atBase.kind === 'absent'
+    atBase === undefined
       ? `${CONFIG_FILE} is in the working copy only, not in the base commit`
       : `${CONFIG_FILE} of the working copy differs from the base commit`;
   return [{ code: 'CONFIG_DIFFERS_FROM_BASE', message, paths: [CONFIG_FILE as RepoPath] }];
@@ -77,6 +79,7 @@ function readUnit(source: UnitSource, policy: Policy): Result<Unit, readonly Dia
   return source.kind === 'packet' ? parseUnit(source, limits) : unitFromFlags(source.flags, limits);
 }
 
+/** The frozen plan with what was read for it, or the first kind of thing that is wrong, with all its findings. */
 export async function prepareRun(
   request: RunRequest,
   hostEnv: Readonly<Record<string, string | undefined>>,
@@ -108,11 +111,6 @@ export async function prepareRun(
     config: { path: CONFIG_FILE, digest: configDigest(bytes) },
     digestOf,
   });
-  return ok({
-    plan,
-    policy,
-    baseTree: await pathsAtBase(repository, base),
-    warnings,
-    findings: await comparedWithBase(repository, base, bytes),
-  });
+  const tree = await pathsAtBase(repository, base);
+  return ok({ plan, policy, baseTree: tree, warnings, findings: comparedWithBase(repository, tree, bytes) });
 }

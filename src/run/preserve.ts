@@ -21,7 +21,9 @@ export interface Kept {
   readonly findings: readonly Finding[];
 }
 
+/** Where the commit that carries a success stands. */
 export const transportRef = (runId: string, attemptId: string): string => `refs/agent-exec/${runId}/${attemptId}`;
+/** Where the commit that keeps everything else stands. */
 export const quarantineRef = (runId: string, attemptId: string): string =>
   `refs/agent-exec-quarantine/${runId}/${attemptId}`;
 

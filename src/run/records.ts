@@ -50,6 +50,10 @@ function downgraded(verdict: RunVerdict, code: FailureCode, problem: FileProblem
   return { outcome: 'evidence-failed', exitCode: EXIT['evidence-failed'], reason: { code, message } };
 }
 
+/**
+ * Writes all of them and answers with the receipt as it finally is. A record that cannot be written is data, never
+ * thrown.
+ */
 export async function writeRecords(request: RecordRequest): Promise<Recorded> {
   const { run } = request;
   const endedAt = run.around.now();

@@ -1,6 +1,6 @@
 /**
- * A run: the plan's candidates in order, until one succeeds or nothing may go on; then the verdict and the records. Made
- * so that whatever happens after the first effect ends in a receipt.
+ * A run: the plan's candidates in order, until one succeeds or nothing may go on; then the verdict and the records. After
+ * the first effect everything ends in a receipt but a bug, which leaves its stack beside the journal.
  */
 
 import { type BaseTree, usesLfs } from '../git/base-tree.ts';
@@ -15,13 +15,12 @@ import type { Redactor } from '../receipt/redact.ts';
 import { attemptEvent } from '../receipt/telemetry.ts';
 import { type FileProblem, writeDurably } from '../store/durable-file.ts';
 import { createJournal } from '../store/journal.ts';
-import { makePrivateFolder } from '../store/private-folder.ts';
 import { ownIdentity } from '../store/process-identity.ts';
-import { runDirectory } from '../store/run-directory.ts';
+import { createRunDirectory, type RunDirectory } from '../store/run-directory.ts';
 import { appendTelemetry } from '../store/telemetry.ts';
 import { judgeRun, stopsRun } from '../verdict/outcome.ts';
 import { type AttemptResult, runAttempt } from './attempt.ts';
-import { layGroundwork } from './groundwork.ts';
+import { clearGroundwork, layGroundwork } from './groundwork.ts';
 import { type Recorded, writeRecords } from './records.ts';
 import { type Run, type Surroundings, stoppedBy } from './surroundings.ts';
 
@@ -43,18 +42,14 @@ export type RunUnitProblem = {
   readonly problem: FileProblem;
 };
 
+/** Runs the plan to its end. Rejects only for a bug; the error says where its stack is. */
 export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded, RunUnitProblem>> {
   const { plan, around, stateRoot, redactor } = request;
   const startedAt = around.now();
   const beganAt = performance.now();
-  const place = runDirectory(stateRoot, plan.runId);
-  try {
-    await makePrivateFolder(place.path);
-    await makePrivateFolder(place.attempts);
-  } catch (error) {
-    const { code = 'unknown', message } = error as NodeJS.ErrnoException;
-    return err({ kind: 'state-unwritable', path: place.path, problem: { code, message } });
-  }
+  const made = await createRunDirectory(stateRoot, plan.runId);
+  if (!made.ok) return err({ kind: 'state-unwritable', path: stateRoot, problem: made.error });
+  const place = made.value;
   const journal = await createJournal(place.journal, await ownIdentity(), around.now);
   if (!journal.ok) return err({ kind: 'state-unwritable', path: place.journal, problem: journal.error });
   const planned = await writeDurably(place.plan, `${printableJson(planRecord(plan, request), 2)}\n`);
@@ -69,10 +64,15 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
   try {
     const run = await layGroundwork({ ...request, place, journal: journal.value });
     const [dirtyPaths, lfs] = await Promise.all([
-      countDirtyPaths(plan.repository, run.excludesFile),
+      countDirtyPaths(
+        plan.repository,
+        run.excludesFile,
+        plan.base === plan.repository.head ? request.baseTree : undefined,
+      ),
       usesLfs(plan.repository, request.baseTree),
     ]);
     const attempts = await tryCandidates(run, request);
+    const left = await clearGroundwork(place.path);
     const verdict = judgeRun({
       attempts: attempts.results.map(({ candidate, verdict: one, evidence }) => ({
         attemptId: candidate.attemptId,
@@ -87,7 +87,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       run,
       verdict,
       attempts: attempts.records,
-      findings: lfs ? [...request.findings, LFS_FINDING] : request.findings,
+      findings: [...request.findings, ...(lfs ? [LFS_FINDING] : []), ...left],
       hostFallback: verdict.outcome === 'host-fallback-authorized' ? fallbackFor(plan, around, attempts.records) : null,
       dirtyPaths,
       lfs,
@@ -101,9 +101,19 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
     });
     await journal.value.note('finished', null, { outcome: recorded.receipt.outcome });
     return ok(recorded);
+  } catch (error) {
+    throw await withStackKept(error, place, redactor);
   } finally {
     await journal.value.close();
   }
+}
+
+/** A bug's stack goes into the run's directory (SPEC 7); the error that is left to tell says where. */
+async function withStackKept(error: unknown, place: RunDirectory, redactor: Redactor): Promise<Error> {
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  const written = await writeDurably(place.internalError, `${redactor.text(stack ?? message)}\n`);
+  const where = written.ok ? place.internalError : `nowhere: ${written.error.message}`;
+  return new Error(`${redactor.text(message)} (stack: ${where})`, { cause: error });
 }
 
 const LFS_FINDING: Finding = {

@@ -2,11 +2,11 @@
  * Verification on what the host would integrate (SPEC 6.10): a second fresh worktree at the transport commit, in which
  * nothing of the first is left. Its changes are thrown away; its processes and its reach count like the worker's.
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PublishedCommit } from '../model/evidence.ts';
-import type { CommandResult, Processes } from '../model/observation.ts';
+import type { CommandResult, Log, Processes } from '../model/observation.ts';
 import type { Containment } from '../process/containment.ts';
+import { makePrivateFolder } from '../store/private-folder.ts';
 import { createWorkspace } from '../workspace/create.ts';
 import { removePrivateRepository, removeWorkspace } from '../workspace/remove.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
@@ -18,11 +18,13 @@ import { attemptMarker } from './worker.ts';
 export interface Verification {
   readonly results: readonly CommandResult[];
   readonly processes: Processes | null;
+  readonly logs: readonly Log[];
   readonly cancelled: boolean;
   /** What could not be made or removed exactly; null where everything was. */
   readonly problem: string | null;
 }
 
+/** Runs setup and the unit's verification at the commit. Never throws for what they do. */
 export async function verifyTransport(
   run: Run,
   attemptId: string,
@@ -31,7 +33,7 @@ export async function verifyTransport(
   places: AttemptPlaces,
 ): Promise<Verification> {
   const attemptDir = join(places.directory, 'verification');
-  await mkdir(attemptDir, { mode: 0o700 });
+  await makePrivateFolder(attemptDir);
   const made = await createWorkspace({
     facts: run.plan.repository,
     base: transport.commit,
@@ -42,6 +44,7 @@ export async function verifyTransport(
     return {
       results: [],
       processes: null,
+      logs: [],
       cancelled: false,
       problem: `no worktree to verify in: ${made.error.message}`,
     };
@@ -60,6 +63,7 @@ export async function verifyTransport(
     // A setup command that fails here is as good as a check that fails: nothing was verified.
     results: ready ? (checks?.results ?? []) : setup.results,
     processes: checks?.processes == null ? setup.processes : addProcesses(checks.processes, setup.processes),
+    logs: [...setup.logs, ...(checks?.logs ?? [])],
     cancelled: setup.cancelled || (checks?.cancelled ?? false),
     problem: removal.problem ?? rest.problem ?? (left.length > 0 ? left.join('; ') : null),
   };

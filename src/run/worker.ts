@@ -21,6 +21,7 @@ export interface Prepared {
   readonly mounts: MountWishes;
 }
 
+/** What is in force, as records tell it. */
 export const isolationOf = (run: Run, containment: Containment): Isolation => ({
   level: containment.level,
   mechanism: mechanismName(containment),
@@ -32,10 +33,11 @@ export const isolationOf = (run: Run, containment: Containment): Isolation => ({
         : 'declared',
 });
 
+/** Value of AGENT_EXEC_ATTEMPT, by which leftover processes are known. */
 export const attemptMarker = (run: Run, attemptId: string): string => `${run.plan.runId}/${attemptId}`;
 
 /** Login files that hold more than an empty object: two bytes of `{}` are no login. */
-async function existingLoginFiles(paths: readonly string[]): Promise<string[]> {
+export async function existingLoginFiles(paths: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const path of paths) {
     const size = await stat(path).then(
@@ -162,13 +164,12 @@ export async function runWorker(
     }
     return observations;
   };
-  const { stdin } = prepared.invocation;
   const outcome = await supervise({
     executable: executable.path,
     args: prepared.invocation.args,
     cwd: workspace.path,
     environment: prepared.environment,
-    stdin: stdin.kind === 'bytes' ? stdin.bytes : null,
+    stdin: prepared.invocation.stdin,
     containment,
     mounts: prepared.mounts,
     networkOff: isolationOf(run, containment).network === 'enforced',

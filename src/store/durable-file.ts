@@ -24,13 +24,14 @@ export function fileProblem(error: unknown): FileProblem {
   throw error;
 }
 
-export interface DurableOptions {
+interface DurableOptions {
   /** Default 0600. */
   readonly mode?: number;
   /** True: an existing file, folder or link of that name is `EEXIST` and stays; false: a file is replaced. */
   readonly exclusive?: boolean;
 }
 
+/** Writes all of the file or nothing. The parent folder must exist. */
 export async function writeDurably(
   path: string,
   bytes: Uint8Array | string,

@@ -6,7 +6,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, time } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { printableJson } from '../receipt/neutralise.ts';
@@ -25,7 +25,7 @@ const journalRecord = z.strictObject({
   attempt: z.string().nullable(),
   data: z.record(z.string(), z.unknown()),
 });
-export type JournalRecord = z.infer<typeof journalRecord>;
+type JournalRecord = z.infer<typeof journalRecord>;
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -145,7 +145,7 @@ class FileJournal implements Journal {
   }
 }
 
-export interface JournalReading {
+interface JournalReading {
   /** Every whole record, in order. */
   readonly records: readonly JournalRecord[];
   /** Lines that are no record: a torn end, or one that was healed. */

@@ -27,6 +27,7 @@ export interface LockOptions {
 const OLDEST_UNKNOWN_MS = 60_000;
 const LONGEST_PAUSE_MS = 5;
 
+/** Takes the lock at `path`; its parent folder must exist. */
 export async function acquireLock(path: string, options: LockOptions = {}): Promise<Result<Lock, FileProblem>> {
   const waitMs = options.waitMs ?? 10_000;
   const mine = encode(await ownIdentity());
@@ -35,13 +36,15 @@ export async function acquireLock(path: string, options: LockOptions = {}): Prom
     for (;;) {
       if (await tryLink(mine, path)) return ok({ release: () => removeIf(path, mine) });
       const holder = await holderOf(path);
-      if (holder !== null && (await isStale(path, holder))) await breakLock(path, holder);
-      else if (performance.now() > deadline) {
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) {
         return err({
           code: 'ELOCKED',
           message: `${path} is held by ${holder ?? 'someone'} for longer than ${waitMs} ms`,
         });
-      } else await pause(Math.random() * LONGEST_PAUSE_MS);
+      }
+      if (holder !== null && (await isStale(path, holder))) await breakLock(path, holder, leftMs);
+      else await pause(Math.random() * LONGEST_PAUSE_MS);
     }
   } catch (error) {
     return err(fileProblem(error));
@@ -96,8 +99,8 @@ async function isStale(path: string, holder: string): Promise<boolean> {
 }
 
 /** Removes the lock of a holder that is gone. The right to do so is a lock of the same kind, which may in turn outlive its holder. */
-async function breakLock(path: string, holder: string): Promise<void> {
-  const right = await acquireLock(`${path}.break-${nonceOf(holder)}`, { waitMs: 1000 });
+async function breakLock(path: string, holder: string, waitMs: number): Promise<void> {
+  const right = await acquireLock(`${path}.break-${nonceOf(holder)}`, { waitMs });
   if (!right.ok) return;
   try {
     await removeIf(path, holder);

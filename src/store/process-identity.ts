@@ -5,7 +5,7 @@
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const processIdentity = z.strictObject({
   pid: z.int().min(1),

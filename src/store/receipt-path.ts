@@ -20,7 +20,7 @@ export type ReceiptPathProblem =
   | { readonly kind: 'inside-git-directory'; readonly path: string; readonly gitDirectory: string }
   | { readonly kind: 'unusable'; readonly path: string; readonly code: string; readonly message: string };
 
-export interface ReceiptPathRequest {
+interface ReceiptPathRequest {
   readonly path: string;
   readonly cwd: string;
   readonly worktree: string;

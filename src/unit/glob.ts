@@ -12,6 +12,7 @@ const OPTIONS = { dot: true, nobrace: true, noext: true, nonegate: true, nocomme
 
 export type Glob = (path: string) => boolean;
 
+/** True where a pattern may match another path than its own text. */
 export const hasGlobCharacters = (pattern: string): boolean => /[*?[]/.test(pattern);
 
 /** Compiles one pattern without a trailing slash, of at most 64 KiB. */

@@ -95,7 +95,8 @@ const violated: Rule = (e) => {
 
 // --- cancelled
 
-const cancelled: Rule = ({ termination }) =>
+const cancelled: Rule = ({ termination, cancelledAfterwards }) =>
+  cancelledAfterwards ||
   (termination.kind === 'stopped' && termination.by === 'cancel') ||
   (termination.kind === 'not-started' && termination.error === 'CANCELLED')
     ? { code: 'CANCELLED', message: 'the host stopped the run' }
@@ -115,10 +116,13 @@ const setupFailed: Rule = ({ setup }) => {
       };
 };
 
-const spawnFailed: Rule = ({ termination }) =>
-  termination.kind === 'not-started'
-    ? { code: 'SPAWN_FAILED', message: `the worker's process could not be started: ${termination.error}` }
-    : null;
+/** A launcher's complaint can be imitated; what wrote something was started, whatever its output says. */
+const spawnFailed: Rule = (e) => {
+  if (e.termination.kind !== 'not-started') return null;
+  return wroteAnything(e)
+    ? { code: 'EXIT_NONZERO', message: 'the worker ended as if it had never started, but something was written' }
+    : { code: 'SPAWN_FAILED', message: `the worker's process could not be started: ${e.termination.error}` };
+};
 
 const refused: Rule = (e) => {
   const refusal = e.report.refusal;

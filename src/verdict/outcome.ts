@@ -65,7 +65,7 @@ export function judgeRun(facts: RunFacts): RunVerdict {
     );
   }
   const last = facts.attempts.at(-1);
-  const why = allUnavailable ? 'every candidate is unavailable and the policy never lets the host do it' : null;
+  const why = allUnavailable ? 'every candidate is unavailable, and the host is not authorised to do the unit' : null;
   return verdictOn(
     'exhausted',
     last?.verdict.code ?? 'NO_CANDIDATE',

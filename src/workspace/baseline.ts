@@ -1,7 +1,7 @@
 /**
  * What the workspace held before the worker: base right after checkout, and once more after setup commands, whose work is
  * no change of the worker's. The invariant: an entry that still has its recorded signature holds what it held then;
- * where that cannot be promised, the signature is null and content decides.
+ * where that cannot be promised, the signature is null and content decides (docs/adr/0005-baseline-by-ctime.md).
  */
 import type { TreeEntry } from '../git/base-tree.ts';
 import { showPath } from '../git/quote.ts';

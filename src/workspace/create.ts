@@ -4,10 +4,10 @@
  */
 import { lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { writeBareRepository } from '../git/bare-repository.ts';
 import { GitError, git } from '../git/run.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
 import { err, ok, type Result } from '../model/result.ts';
-import { writeBareRepository } from './bare-repository.ts';
 import { identityOf } from './file-identity.ts';
 import { removeTree } from './remove-tree.ts';
 import type { Workspace, WorkspaceProblem } from './workspace.ts';

@@ -60,5 +60,6 @@ export async function readGitDir(gitDir: string): Promise<GitDirFiles> {
   return { files, folders: walked.folders, unreadable: walked.unreadable };
 }
 
+/** True where both are readable files of the same bytes: what cannot be read is the same as nothing. */
 export const sameText = (a: FileText | undefined, b: FileText | undefined): boolean =>
   a !== undefined && b !== undefined && a.kind === 'file' && b.kind === 'file' && a.text === b.text;

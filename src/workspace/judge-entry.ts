@@ -14,6 +14,7 @@ const SPECIAL_BITS = 0o7000;
 const MAX_KEY_BYTES = 64 * 1024;
 const PRIVATE_KEY = /^\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----/;
 
+/** Kinds and permission bits that no commit carries. */
 export function judgeInode(path: RepoPath, entry: WalkedEntry, before: BaselineEntry | undefined, notes: Notes): void {
   if (entry.type === 'special') {
     notes.violation('SPECIAL_FILE', 'a pipe, socket or device', path);
@@ -25,6 +26,7 @@ export function judgeInode(path: RepoPath, entry: WalkedEntry, before: BaselineE
   }
 }
 
+/** A link that leads a later checkout out of itself. */
 export function judgeSymlink(workspace: Workspace, path: RepoPath, target: Uint8Array, notes: Notes): void {
   if (leavesWorkspace(workspace.path, path, target)) {
     notes.violation('SYMLINK_ESCAPE', 'a symlink that leaves the workspace', path);

@@ -17,6 +17,7 @@ interface Note {
 
 const byBytes = (paths: Iterable<RepoPath>): RepoPath[] => inByteOrder(paths, (path) => path);
 
+/** What was noted so far; its getters are in the order of first notes, their paths in git's order. */
 export class Notes {
   readonly #violations = new Map<string, Note & { readonly code: ViolationCode }>();
   readonly #findings = new Map<string, Note>();

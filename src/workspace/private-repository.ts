@@ -25,6 +25,7 @@ export interface PrivateRepositoryInspection extends PrivateRepositoryEvidence {
 
 const linkOf = (workspace: Workspace): FileText => readSmallFile(join(workspace.path, '.git'));
 
+/** Reads its files as they are now. Call it when nothing runs in it. */
 export async function recordPrivateRepository(workspace: Workspace): Promise<PrivateRepositoryRecord> {
   return { files: await readGitDir(workspace.privateGitDir), link: linkOf(workspace) };
 }
@@ -147,8 +148,8 @@ export async function inspectPrivateRepository(
   const now = await readGitDir(workspace.privateGitDir);
   noteFiles(workspace, record, now, notes);
   const movement = movementOf(workspace, record, now);
-  const alternates = 'objects/info/alternates' as RepoPath;
-  const canBorrow = sameText(record.files.files.get(alternates), now.files.get(alternates));
+  // Git would wait for ever at a fifo in this place; a changed list only leads to more objects.
+  const canBorrow = now.files.get('objects/info/alternates' as RepoPath)?.kind !== 'other';
   const { foreign, commits, lost } = await commitsMade(workspace, movement.oids, canBorrow);
   noteMovement(workspace, movement, foreign, notes);
   if (lost.length > 0) {

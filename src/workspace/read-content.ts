@@ -12,6 +12,7 @@ import type { Workspace } from './workspace.ts';
 /** `target`: the bytes a symlink leads to; null for a file. */
 export type Content = HashedBlob & { readonly target: Buffer | null };
 
+/** One for an inventory: it counts what it reads against the limit of all files together. */
 export class ContentReader {
   readonly #workspace: Workspace;
   readonly #limits: InventoryLimits;

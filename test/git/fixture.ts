@@ -7,16 +7,27 @@ import {
   mkdtempSync,
   readdirSync,
   realpathSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 import { discoverRepository } from '../../src/git/repository.ts';
 import { encodePath, type RepoPath } from '../../src/model/path.ts';
 import type { RepositoryFacts } from '../../src/model/plan.ts';
 
-export const scratch = (): string => realpathSync(mkdtempSync(join(tmpdir(), 'ax-git-')));
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export function scratch(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ax-git-')));
+  folders.push(folder);
+  return folder;
+}
 
 const ENV = {
   PATH: process.env.PATH ?? '',

@@ -74,7 +74,7 @@ export function attempt(containment: Containment): Attempt {
         args,
         cwd: workspace,
         environment: { PATH },
-        stdin: null,
+        stdin: { kind: 'null' },
         containment,
         mounts: { readOnly: [], writable: [] },
         networkOff: false,

@@ -18,7 +18,7 @@ export const DRIVER = `
 import { readFileSync } from 'node:fs';
 import { detectContainment } from '../../src/process/containment.ts';
 import { supervise } from '../../src/process/supervise.ts';
-const { wanted, path, reads, ...request } = JSON.parse(readFileSync(process.argv[2]!, 'utf8'));
+const { wanted, path, reads, input, ...request } = JSON.parse(readFileSync(process.argv[2]!, 'utf8'));
 const containment = await detectContainment({ wanted, platform: 'linux', path });
 if (!containment.ok) throw new Error(containment.error.message);
 let lines = 0;
@@ -27,7 +27,8 @@ const outcome = await supervise({
   ...request,
   containment: containment.value,
   mounts: request.mounts ?? { readOnly: [], writable: [] },
-  networkOff: false, stdin: null, lingerMs: null, stop: null,
+  networkOff: false, lingerMs: null, stop: null,
+  stdin: input === undefined ? { kind: 'null' } : { kind: 'bytes', bytes: Buffer.from(input) },
   onLine: reads ? (stream, line) => { lines++; if (line === 'ready') process.stdout.write('ready\\n'); return []; } : null,
 });
 const cpu = process.cpuUsage(before);

@@ -115,6 +115,16 @@ describe.runIf(asRoot)('a user without rights', () => {
     expect(answer.outcome.processes.survivors).toBe(0);
     expect(processesShowing(marker)).toEqual([]);
   });
+  test.each([
+    ['guard', PATH],
+    ['none', PATH],
+    ['none', '/nonexistent'],
+  ])('%s with PATH %s: a worker opens its streams again by name', async (wanted, path) => {
+    const again = { wanted, path, executable: fixture('opens-streams-again'), args: [], input: 'hello\n' };
+    const answer = await answerOf(start(again, { launcher }));
+    expect(answer.outcome.termination).toEqual({ kind: 'exited', code: 0 });
+    expect(answer.outcome.logs.map((log: { bytes_seen: number }) => log.bytes_seen)).toEqual([8, 8]);
+  });
   test('guard: a protected folder stays as it is', async () => {
     const guarded = join(folder, 'guarded');
     mkdirSync(guarded);

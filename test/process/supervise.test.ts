@@ -131,7 +131,9 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
   });
 
   test('reads stdin to its end', async () => {
-    const outcome = await one.run('counts-stdin', [], { stdin: Buffer.alloc(3_000_000, 'y') });
+    const outcome = await one.run('counts-stdin', [], {
+      stdin: { kind: 'bytes', bytes: Buffer.alloc(3_000_000, 'y') },
+    });
     expect(outcome.termination).toEqual({ kind: 'exited', code: 0 });
     expect(one.lines.map((line) => line.replace(/ +/g, ' '))).toEqual(['stdout: 3000000']);
   });
@@ -142,7 +144,7 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
   });
 
   test('never reads 4 MiB of stdin', async () => {
-    const outcome = await one.run('never-reads', [], { stdin: Buffer.alloc(4 << 20, 'y') });
+    const outcome = await one.run('never-reads', [], { stdin: { kind: 'bytes', bytes: Buffer.alloc(4 << 20, 'y') } });
     expect(outcome.termination).toEqual({ kind: 'exited', code: 3 });
     expect(one.log('stderr')).toBe('bad flag\n');
   });

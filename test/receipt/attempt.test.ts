@@ -23,6 +23,7 @@ test('a success, field by field', () => {
     isolation: { level: 'guard', mechanism: 'bwrap', network: 'open' },
     termination: { kind: 'exited', code: 0 },
     processes: { containment: 'pid-namespace', escaped: 0, killed: 0, survivors: 0 },
+    class: null,
     refusal: null,
     reported: { status: null, error: null, session_id: null },
     usage: evidence().report.usage,

@@ -61,6 +61,7 @@ describe('values of credential variables', () => {
   });
 
   test('with any mix of escapes between any of its characters', () => {
+    const plainOnly = createRedactor({ secrets: [PLAIN] });
     const escapes = fc.constantFrom<(c: string) => string>(
       (c) => c,
       (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -73,7 +74,7 @@ describe('values of credential variables', () => {
         fc.string(),
         (how, around) => {
           const leaked = [...PLAIN].map((c, i) => how[i]?.(c)).join('');
-          const redacted = text(`${around} ${leaked} ${around}`);
+          const redacted = plainOnly.text(`${around} ${leaked} ${around}`);
           expect(redacted).toContain(REDACTED);
           expect(redacted).not.toContain(leaked);
         },
@@ -283,8 +284,8 @@ describe('linear time', () => {
   const redactor = createRedactor({
     secrets: [SECRET, PLAIN, `sk-ant-api03-${R(ALNUM, 95)}`, `${'a'.repeat(30)}b`, R(ALNUM, 40), `${'\\'.repeat(12)}x`],
   });
-  const MB = 1 << 20;
-  const fill = (part: string): string => part.repeat(Math.ceil(MB / part.length)).slice(0, MB);
+  const SIZE = 1 << 18;
+  const fill = (part: string): string => part.repeat(Math.ceil(SIZE / part.length)).slice(0, SIZE);
   test.each([
     'the quick brown fox jumps over the lazy dog. ',
     '0123456789abcdef',
@@ -322,15 +323,12 @@ describe('linear time', () => {
     Buffer.from(SECRET).toString('base64').slice(0, 20),
     SECRET.slice(0, -1),
     'é',
-  ])('1 MB of %j', (part) => {
+  ])('256 KB of %j', (part) => {
     const given = fill(part);
-    const times = [0, 1, 2].map(() => {
-      const before = process.cpuUsage();
-      redactor.text(given);
-      const { user, system } = process.cpuUsage(before);
-      return (user + system) / 1000;
-    });
-    // Quadratic behaviour would take minutes. Processor time, since machines are shared.
-    expect(Math.min(...times)).toBeLessThan(500);
+    const before = process.cpuUsage();
+    redactor.text(given);
+    const { user, system } = process.cpuUsage(before);
+    // A tenth of that is usual, quadratic behaviour would take minutes. Processor time, since machines are shared.
+    expect((user + system) / 1000).toBeLessThan(500);
   });
 });

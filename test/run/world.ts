@@ -2,24 +2,36 @@
  * A world for one run: a temporary folder with a real repository, real worker scripts behind custom adapters, and the
  * built tool as its own process. Nothing is faked but the workers.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 import { type Receipt, receipt as receiptSchema } from '../../src/model/receipt.ts';
 import { type Summary, summary as summarySchema } from '../../src/model/summary.ts';
+import { type TelemetryEvent, telemetryEvent } from '../../src/model/telemetry.ts';
 
 export const TOOL = new URL('../../dist/agent-exec.mjs', import.meta.url).pathname;
+
+const worlds: string[] = [];
+/** KEEP_WORLDS=1 leaves them, to look at what a failed test left. */
+afterAll(() => {
+  if (process.env.KEEP_WORLDS === undefined) for (const folder of worlds) rmSync(folder, { recursive: true });
+});
 
 export interface Profile {
   /** A worker script, or the path of a program. */
@@ -35,6 +47,29 @@ export interface Profile {
   readonly baseArgv?: readonly string[];
 }
 
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly stdin?: string;
+  /** Shell words before the tool takes over the process, such as `umask 0`. */
+  readonly prelude?: string;
+  /** Gets the child, for signals. */
+  readonly onStart?: (child: ChildProcess) => void;
+}
+
+export interface RunOptions extends CliOptions {
+  readonly args?: readonly string[];
+  /** Default: a new file in the world's folder. */
+  readonly receipt?: string;
+  /** Default: `state` in the world's folder; null: the tool's own. */
+  readonly stateDir?: string | null;
+  /** The packet's file, where it is not one of `packet()`. */
+  readonly unit?: string;
+}
+
+/** What a commit's tree has at a path, by the path's bytes as latin1. */
+export type Tree = Readonly<Record<string, { readonly mode: string; readonly oid: string }>>;
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -45,15 +80,17 @@ export interface Finished {
 
 export class World {
   readonly folder: string;
-  readonly repo: string;
+  /** The worktree that commands start in; a test may move on to a clone. */
+  repo: string;
   readonly home: string;
   /** Occurs in every process of this world's workers. */
   readonly mark: string;
 
-  constructor(options: { readonly sha256?: boolean } = {}) {
+  constructor(options: { readonly sha256?: boolean; readonly repoName?: string } = {}) {
     this.folder = realpathSync(mkdtempSync(join(tmpdir(), 'ax-world-')));
+    worlds.push(this.folder);
     this.mark = `AXWORLD-${this.folder.slice(-6)}`;
-    this.repo = join(this.folder, 'repo');
+    this.repo = join(this.folder, options.repoName ?? 'repo');
     this.home = join(this.folder, 'home');
     mkdirSync(this.home);
     mkdirSync(this.repo);
@@ -64,12 +101,19 @@ export class World {
   }
 
   git(...args: string[]): string {
+    return this.gitBytes(...args)
+      .toString('utf8')
+      .trimEnd();
+  }
+
+  /** As `git`, with the output as it is; leaves the index alone unless the command is about it. */
+  gitBytes(...args: string[]): Buffer {
     return execFileSync('git', ['-C', this.repo, ...args], {
-      encoding: 'utf8',
       env: {
         PATH: process.env.PATH,
         HOME: this.home,
         GIT_CONFIG_NOSYSTEM: '1',
+        GIT_OPTIONAL_LOCKS: '0',
         GIT_AUTHOR_NAME: 'world',
         GIT_AUTHOR_EMAIL: 'world@example.invalid',
         GIT_COMMITTER_NAME: 'world',
@@ -77,7 +121,23 @@ export class World {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 2 ** 28,
-    }).trimEnd();
+    });
+  }
+
+  /** All of a commit's tree. */
+  tree(commit: string): Tree {
+    const records = this.gitBytes('ls-tree', '-r', '-z', '--full-tree', commit).toString('latin1').split('\0');
+    return Object.fromEntries(
+      records.filter(Boolean).map((record) => {
+        const [, mode = '', oid = '', path = ''] = /^(\d+) \w+ (\w+)\t(.*)$/s.exec(record) ?? [];
+        return [path, { mode, oid }];
+      }),
+    );
+  }
+
+  /** `name email` of a commit's author and committer. */
+  people(commit: string): string {
+    return this.git('show', '-s', '--format=%an %ae / %cn %ce', commit);
   }
 
   write(path: string, text: string | Uint8Array): void {
@@ -200,54 +260,43 @@ custom_adapters:${adapters.length === 0 ? ' {}' : `\n${adapters.join('\n')}`}
     return folder;
   }
 
-  /** Starts the tool; `onStart` gets the child, for signals. */
+  /** Starts the tool and waits for its end. */
   cli(
     args: readonly string[],
-    options: {
-      readonly env?: Readonly<Record<string, string>>;
-      readonly cwd?: string;
-      readonly stdin?: string;
-      readonly onStart?: (child: import('node:child_process').ChildProcess) => void;
-    } = {},
+    options: CliOptions = {},
   ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const child = spawn(process.execPath, [TOOL, ...args], {
+    const command = [process.execPath, TOOL, ...args];
+    const [file = '', ...rest] =
+      options.prelude === undefined ? command : ['/bin/sh', '-c', `${options.prelude}; exec "$@"`, 'sh', ...command];
+    const child = spawn(file, rest, {
       cwd: options.cwd ?? this.repo,
       env: { PATH: process.env.PATH, HOME: this.home, LANG: 'C.UTF-8', ...options.env },
       stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
-    let stdout = '';
-    let stderr = '';
-    child.stdout?.on('data', (chunk) => {
-      stdout += chunk;
-    });
-    child.stderr?.on('data', (chunk) => {
-      stderr += chunk;
-    });
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout?.on('data', (chunk) => stdout.push(chunk));
+    child.stderr?.on('data', (chunk) => stderr.push(chunk));
     if (options.stdin !== undefined) child.stdin?.end(options.stdin);
     options.onStart?.(child);
-    return new Promise((resolve) => {
-      child.on('close', (code) => resolve({ code, stdout, stderr }));
+    return new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code) =>
+        resolve({ code, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() }),
+      );
     });
   }
 
   /** A run of the role `repair` with a packet, answered as JSON. */
-  async run(
-    over: Readonly<Record<string, unknown>> = {},
-    options: Parameters<World['cli']>[1] & { readonly args?: readonly string[] } = {},
-  ): Promise<Finished> {
-    const receiptPath = join(this.folder, `receipt-${Math.random().toString(36).slice(2)}.json`);
+  async run(over: Readonly<Record<string, unknown>> = {}, options: RunOptions = {}): Promise<Finished> {
+    const receiptPath = options.receipt ?? join(this.folder, `receipt-${Math.random().toString(36).slice(2)}.json`);
+    const { stateDir = this.state } = options;
     const done = await this.cli(
       [
-        'run',
-        '--role',
-        'repair',
-        '--unit',
-        this.packet(over),
-        '--json',
-        '--receipt',
-        receiptPath,
-        '--state-dir',
-        join(this.folder, 'state'),
+        ...['run', '--role', 'repair', '--json'],
+        ...['--unit', options.unit ?? this.packet(over)],
+        ...['--receipt', receiptPath],
+        ...(stateDir === null ? [] : ['--state-dir', stateDir]),
         ...(options.args ?? []),
       ],
       options,
@@ -260,27 +309,28 @@ custom_adapters:${adapters.length === 0 ? ' {}' : `\n${adapters.join('\n')}`}
     };
   }
 
-  /** Everything of the canonical repository that a run must not change, as one comparable value. */
-  canonical(): unknown {
-    const read = (path: string): string | null =>
-      existsSync(join(this.repo, path)) ? readFileSync(join(this.repo, path), 'latin1') : null;
-    return {
-      head: this.git('rev-parse', 'HEAD'),
-      symbolic: read('.git/HEAD'),
-      refs: this.git('for-each-ref', '--format=%(refname) %(objectname)')
-        .split('\n')
-        .filter((line) => !line.startsWith('refs/agent-exec')),
-      config: read('.git/config'),
-      index: this.git('ls-files', '-s', '-v'),
-      indexBytes: read('.git/index'),
-      hooks: readdirSync(join(this.repo, '.git/hooks')).sort(),
-      worktrees: existsSync(join(this.repo, '.git/worktrees')) ? readdirSync(join(this.repo, '.git/worktrees')) : [],
-      stash: read('.git/refs/stash'),
-      status: this.git('status', '--porcelain=v2', '--untracked-files=all', '--ignored'),
-      files: this.git('ls-files')
-        .split('\n')
-        .map((path) => [path, read(path)]),
-    };
+  get state(): string {
+    return join(this.folder, 'state');
+  }
+
+  /** Every entry below the state root of one run, without the folders that hold others, in order. */
+  stateOf(runId: string, root = this.state): string[] {
+    return leavesOf(join(root, runId)).sort();
+  }
+
+  /** The lines of the default telemetry file, or of another. */
+  telemetry(path = join(this.repo, '.git', 'agent-exec', 'calls.jsonl')): TelemetryEvent[] {
+    const lines = readFileSync(path, 'utf8').split('\n');
+    return lines.slice(0, -1).map((line) => telemetryEvent.parse(JSON.parse(line)));
+  }
+
+  /**
+   * Everything of the canonical repository that a run must not change, to the byte: worktree and git directory, without
+   * objects and what is agent-exec's own. `folders` are those of a repository that has several.
+   */
+  canonical(...folders: readonly string[]): unknown {
+    const roots = folders.length === 0 ? [this.repo] : folders;
+    return Object.fromEntries(roots.flatMap((root) => [...photograph(Buffer.from(root))]));
   }
 
   /** Command lines of live processes that carry this world's mark. */
@@ -301,5 +351,32 @@ custom_adapters:${adapters.length === 0 ? ' {}' : `\n${adapters.join('\n')}`}
   }
 }
 
-export const code = (finished: Finished): string | undefined => finished.receipt.attempts.at(-1)?.code;
-export const state = (finished: Finished): string | undefined => finished.receipt.attempts.at(-1)?.state;
+/** What a run may add to a git directory. */
+const OWN = /\/\.git\/(?:objects|agent-exec|refs\/agent-exec|refs\/agent-exec-quarantine)$/;
+
+/** Path, by its bytes as latin1 -> what is there. Never runs git: a look must not refresh an index or start a filter. */
+function* photograph(path: Buffer): Generator<[string, string]> {
+  const shown = path.toString('latin1');
+  if (OWN.test(shown)) return;
+  const entry = lstatSync(path, { bigint: true });
+  const facts = `${entry.mode.toString(8)} ${entry.uid}`;
+  if (entry.isSymbolicLink()) yield [shown, `${facts} -> ${readlinkSync(path, 'latin1')}`];
+  else if (entry.isFile()) {
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
+    yield [shown, `${facts} ${entry.size} ${digest} ${entry.mtimeNs}`];
+  } else yield [shown, facts];
+  if (!entry.isDirectory()) return;
+  for (const name of readdirSync(path, { encoding: 'buffer' })) {
+    yield* photograph(Buffer.concat([path, Buffer.from('/'), name]));
+  }
+}
+
+/** Everything below a folder that holds nothing itself, relative to it. */
+function leavesOf(folder: string, prefix = ''): string[] {
+  const names = readdirSync(folder, { withFileTypes: true });
+  return names.flatMap((entry) => {
+    const path = `${prefix}${entry.name}`;
+    const below = entry.isDirectory() ? leavesOf(join(folder, entry.name), `${path}/`) : [];
+    return below.length === 0 ? [path] : below;
+  });
+}

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { lutimesSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { lutimesSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acquireLock, type Lock } from '../../src/store/lock.ts';
@@ -99,20 +100,31 @@ describe('whose lock is given up', () => {
     symlinkSync(`ba9876543210 ${dead}`, `${path}.break-0123456789ab`);
     expect(await outcome(path)).toBe('taken');
   });
+  test('while a living process has the right to break a dead lock, nobody else does', async () => {
+    const me = await ownIdentity();
+    const path = join(temporaryFolder(), 'lock');
+    symlinkSync(`0123456789ab ${JSON.stringify({ ...me, start_time: '1' })}`, path);
+    symlinkSync(`ba9876543210 ${JSON.stringify(me)}`, `${path}.break-0123456789ab`);
+    expect(await outcome(path)).toBe('ELOCKED');
+    expect(readlinkSync(path)).toMatch(/^0123456789ab /);
+  });
   test('a process is alive until it has ended, also before anyone has reaped it', async () => {
     const startOf = (pid: number): string[] => {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     };
-    // The shell turns into `cat`, which never reaps the child that it inherits.
+    // The shell turns into `cat`, which never reaps the child that it inherits; once it echoes, it is `cat`.
     const parent = spawn('bash', ['-c', 'sleep 600 & echo $!; exec cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const pid = Number(await firstLine(parent));
+    parent.stdin.write('cat\n');
+    let said = '';
+    while (!said.includes('cat\n')) said += String((await once(parent.stdout, 'data'))[0]);
+    const pid = Number(said.split('\n')[0]);
     const identity = { ...(await ownIdentity()), pid, start_time: startOf(pid)[19] ?? '' };
     expect(await lifeOf(identity)).toBe('alive');
     process.kill(pid, 'SIGKILL');
     while (startOf(pid)[0] !== 'Z') await new Promise((resolve) => setImmediate(resolve));
     expect(await lifeOf(identity)).toBe('gone');
-    parent.stdin?.end();
+    parent.stdin.end();
   });
 });
 

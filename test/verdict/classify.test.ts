@@ -77,6 +77,12 @@ const TABLE: readonly (readonly [string, Partial<Evidence>, AttemptCode])[] = [
     { termination: { kind: 'not-started', error: 'E2BIG' }, inventory: taken({ changes: [] }) },
     'SPAWN_FAILED',
   ],
+  ['a start that failed and yet wrote', { termination: { kind: 'not-started', error: 'ENOENT' } }, 'EXIT_NONZERO'],
+  [
+    'stopped before the worker',
+    { termination: { kind: 'not-started', error: 'CANCELLED' }, inventory: taken({ changes: [] }) },
+    'CANCELLED',
+  ],
   ['setup failed', { setup: [command(1)], termination: { kind: 'not-started', error: 'setup' } }, 'SETUP_FAILED'],
   [
     'refused, nothing written, exit 0',

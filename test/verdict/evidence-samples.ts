@@ -59,6 +59,7 @@ export function evidence(over: Partial<Evidence> = {}): Evidence {
       quarantine: null,
     },
     verification: null,
+    cancelledAfterwards: false,
     cleanup: {
       kind: 'done',
       workspaceRemoved: true,

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 import { type BaseTree, pathsAtBase } from '../../src/git/base-tree.ts';
 import { checkIgnored, copyIgnoreRules } from '../../src/git/ignore.ts';
 import { discoverRepository } from '../../src/git/repository.ts';
@@ -29,7 +30,13 @@ const ENV = {
   LC_ALL: 'C.UTF-8',
 };
 
-export const tempDir = (): string => realpathSync(mkdtempSync(join(tmpdir(), 'ax-workspace-')));
+const tempDirs: string[] = [];
+export function tempDir(): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'ax-workspace-')));
+  tempDirs.push(dir);
+  return dir;
+}
+afterAll(() => execFileSync('rm', ['-rf', '--one-file-system', '--', ...tempDirs]));
 
 /** Runs a shell script in `cwd`; throws where it fails. */
 export const sh = (cwd: string, script: string): string =>

@@ -189,6 +189,16 @@ describe('tampering', () => {
     expect(found.commits).toEqual([]);
   });
 
+  test('alternates that were changed lose no commit; a fifo in their place is not waited for', async () => {
+    const lists = 'cd "$(git rev-parse --git-common-dir)/objects/info"';
+    const longer = await inspected(`echo c >> a; git commit -qam mine; ${lists}; echo /elsewhere >> alternates`);
+    expect(violated(longer)).toEqual(['GIT_TAMPERED', 'WORKER_COMMITTED']);
+    expect(longer.commits).toHaveLength(1);
+    const fifo = await inspected(`echo c >> a; git commit -qam mine; ${lists}; rm alternates; mkfifo alternates`);
+    expect(violated(fifo)).toEqual(['GIT_TAMPERED', 'WORKER_COMMITTED']);
+    expect(codes(fifo.findings)).toEqual(['WORKER_COMMIT_UNREADABLE']);
+  }, 25_000);
+
   test('refs that setup made are known, and missed when they are gone', async () => {
     const setup = 'git commit -q --allow-empty -m setup; git tag setup; git branch made; git reset -q --hard HEAD~1';
     const on = await ready(sample);

@@ -5,8 +5,10 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RAW_ATTRIBUTES } from '../git/host-store.ts';
-import { quoteBytes } from '../git/quote.ts';
+import { quoteBytes } from './quote.ts';
+
+/** Bytes go in and out as they are (docs/adr/0002-raw-bytes.md); info/attributes beats every .gitattributes in the tree. */
+export const RAW_ATTRIBUTES = '* -text !eol -ident !filter -diff -merge !working-tree-encoding\n';
 
 interface BareRepository {
   readonly objectFormat: 'sha1' | 'sha256';

@@ -1,0 +1,94 @@
+/**
+ * A worker that prints without end: agent-exec reads all of it in constant memory, keeps what the policy allows, and
+ * goes on to the right verdict. The memory is the kernel's own high-water mark of agent-exec's process.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type Finished, World } from './world.ts';
+
+const KEPT_BYTES = 1024 * 1024;
+const MOST_KILOBYTES = 150 * 1024;
+
+/** Runs the unit and gives the most memory that agent-exec ever had, in kB. */
+async function measured(world: World): Promise<{ done: Finished; peak: number }> {
+  let peak = 0;
+  let looks = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const done = await world.run(
+    {},
+    {
+      onStart: ({ pid }) => {
+        timer = setInterval(() => {
+          try {
+            peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? peak);
+            looks++;
+          } catch {
+            // It has ended.
+          }
+        }, 20);
+      },
+    },
+  );
+  clearInterval(timer);
+  expect(looks).toBeGreaterThan(10);
+  return { done, peak };
+}
+
+describe.skipIf(process.platform !== 'linux')('a flood', () => {
+  test('of 1 GB in lines', { timeout: 300_000 }, async () => {
+    const flood = 'yes "a line of the flood, as long as such lines are" | head -c 1000000000; echo; echo THE END';
+    const world = new World();
+    world.configure({ one: { script: `cat >/dev/null; echo more >> src/a.txt; ${flood}` } }, [
+      `raw_output_bytes: ${KEPT_BYTES}`,
+    ]);
+    const { done, peak } = await measured(world);
+    expect(done.code, done.stdout).toBe(0);
+    expect(peak).toBeLessThan(MOST_KILOBYTES);
+    const [attempt] = done.receipt.attempts;
+    expect(attempt?.state).toBe('success');
+    expect(attempt?.summary).toMatch(/THE END$/);
+    const log = attempt?.logs.find(({ stream }) => stream === 'stdout');
+    if (log === undefined) throw new Error('no log');
+    expect(log.bytes_seen).toBe(1_000_000_009);
+    const sum = execFileSync('sh', ['-c', `{ ${flood}; } | sha256sum`], { encoding: 'utf8' }).slice(0, 64);
+    expect(log.sha256).toBe(`sha256:${sum}`);
+    expect(statSync(log.path).size).toBeLessThanOrEqual(KEPT_BYTES);
+    const text = readFileSync(log.path, 'latin1');
+    const [marker, missing] = /\n\[agent-exec: (\d+) bytes of output are not kept here\]\n/.exec(text) ?? [''];
+    expect(log.bytes_kept).toBe(text.length - marker.length);
+    expect(Number(missing)).toBe(log.bytes_seen - log.bytes_kept);
+    expect(text.startsWith('a line of the flood')).toBe(true);
+    expect(text.endsWith('THE END\n')).toBe(true);
+    expect(log.bytes_kept).toBeGreaterThan(KEPT_BYTES * 0.9);
+  });
+
+  test('of 600 MB on one line, with events before and after it', { timeout: 300_000 }, async () => {
+    const event = (more: object): string => `printf '%s\\n' '${JSON.stringify(more)}'`;
+    const world = new World();
+    world.configure(
+      {
+        one: {
+          format: 'claude',
+          script: `cat >/dev/null; echo more >> src/a.txt
+${event({ type: 'system', subtype: 'init', model: 'm-1', session_id: 'before' })}
+printf '{"type":"assistant","message":"'; head -c 600000000 /dev/zero | tr '\\0' x; printf '"}\\n'
+${event({ type: 'result', subtype: 'success', is_error: false, result: 'after the flood' })}`,
+        },
+      },
+      [`raw_output_bytes: ${KEPT_BYTES}`],
+    );
+    const { done, peak } = await measured(world);
+    expect(done.code, done.stdout).toBe(0);
+    expect(peak).toBeLessThan(MOST_KILOBYTES);
+    const [attempt] = done.receipt.attempts;
+    expect(attempt).toMatchObject({
+      state: 'success',
+      summary: 'after the flood',
+      reported: { status: 'success', session_id: 'before' },
+    });
+    const log = attempt?.logs.find(({ stream }) => stream === 'stdout');
+    expect(log?.bytes_seen).toBeGreaterThan(600_000_000);
+    expect(statSync(log?.path ?? '').size).toBeLessThanOrEqual(KEPT_BYTES);
+  });
+});
