@@ -160,6 +160,8 @@ export const codex: Adapter = {
         // Else its sandbox mounts over /tmp/.git and the like, and leaves the mount points there when it is killed.
         '-c',
         'sandbox_workspace_write.exclude_slash_tmp=true',
+        '-c',
+        'analytics.enabled=false',
         '--color',
         'never',
         ...(request.model === null ? [] : ['-m', request.model]),

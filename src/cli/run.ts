@@ -52,7 +52,6 @@ const MAX_PACKET_BYTES = 16 * 1024 * 1024;
 /** Where the policy's own bound is not known yet. */
 const DEFAULT_SUMMARY_BYTES = 4096;
 
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 const nonEmpty = (value: string): string => {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return value;
@@ -75,9 +74,9 @@ export function runCommand(io: CliIo): Command {
     .requiredOption('--role <name>', 'role of AGENT-EXECUTION.md', nonEmpty)
     .option('--unit <file>', 'packet (JSON); - reads stdin', nonEmpty)
     .option('--goal <text>', 'inline unit: what is wanted')
-    .option('--allow <path>', 'inline unit: a path that may change (again for more)', collect)
-    .option('--verify-cmd <json>', 'inline unit: a command as a JSON list (again for more)', collect)
-    .option('--constraint <text>', 'inline unit: a constraint (again for more)', collect)
+    .option('--allow <path...>', 'inline unit: paths that may change')
+    .option('--verify-cmd <json...>', 'inline unit: commands, each as a JSON list')
+    .option('--constraint <text...>', 'inline unit: constraints')
     .option('--timeout <seconds>', 'inline unit: time limit')
     .option('--unit-id <id>', 'inline unit: its id (default: from its content)')
     .option('--base <rev>', 'commit to start from (default: HEAD)')

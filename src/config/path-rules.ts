@@ -1,5 +1,5 @@
 /** Rules for values that name files and programs. */
-import { errorAt, type Finding, quote } from './finding.ts';
+import { errorAt, type Finding, quote, warningAt } from './finding.ts';
 import type { AdapterView, ProfileView, RoleView, Text } from './view.ts';
 
 /** Reads a repository-relative file as text; null where there is no such regular file. */
@@ -62,9 +62,9 @@ export function refusalSource(adapter: AdapterView, readFile: ReadFile | undefin
   const { refusalSource: source, refusalPrefixes, refusalPrefixesSpan } = adapter;
   if (source === null || source.value === '') {
     if (refusalPrefixesSpan === null) return [];
-    const message = 'refusal_prefixes needs refusal_source';
-    const hint = 'Name the file of the repository that holds these literals, so that a drift is noticed.';
-    return [errorAt('REFUSAL_SOURCE_REQUIRED', refusalPrefixesSpan, message, hint)];
+    const message = 'refusal_prefixes without refusal_source: nobody notices when the CLI changes its words';
+    const hint = 'Name the file of the repository that holds these literals with refusal_source.';
+    return [warningAt('REFUSAL_SOURCE_UNNAMED', refusalPrefixesSpan, message, hint)];
   }
   const problem = pathProblem(source.value);
   if (problem !== null) {

@@ -3,6 +3,7 @@
  * plain file reads, then git. With `since`, git is asked only if every configuration file has the bytes it had then.
  * What git rewrites by itself is no difference: stat data in the index, packing of refs and objects, access times.
  */
+import { realpathSync } from 'node:fs';
 import type { CanonicalDifference } from '../model/evidence.ts';
 import type { RepoPath } from '../model/path.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
@@ -71,12 +72,37 @@ const RANK: readonly CanonicalDifference['what'][] = [
   'worktree',
 ];
 
+/**
+ * True where a file that differs lies, or leads, outside of `folders` (absolute and real), such as an included
+ * configuration file or a hooks folder elsewhere: a worker that cannot write the folders may have written that.
+ */
+export function differsOutside(folders: readonly string[], before: CanonicalLook, after: CanonicalLook): boolean {
+  return changedFiles(before.files, after.files)
+    .map(realPathOf)
+    .some((path) => !folders.some((folder) => path === folder || path.startsWith(`${folder}/`)));
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is gone, or leads nowhere: what is left is the name.
+    return path;
+  }
+}
+
+const signatureIn = (files: WatchedFiles, path: string): string => files.get(path)?.signature ?? 'absent';
+
+const changedFiles = (before: WatchedFiles, after: WatchedFiles): string[] =>
+  [...new Set([...before.keys(), ...after.keys()])].filter(
+    (path) => signatureIn(before, path) !== signatureIn(after, path),
+  );
+
 function differingFiles(before: WatchedFiles, after: WatchedFiles): CanonicalDifference[] {
   const differences: CanonicalDifference[] = [];
-  for (const path of new Set([...before.keys(), ...after.keys()])) {
-    const was = before.get(path)?.signature ?? 'absent';
-    const is = after.get(path)?.signature ?? 'absent';
-    if (was === is) continue;
+  for (const path of changedFiles(before, after)) {
+    const was = signatureIn(before, path);
+    const is = signatureIn(after, path);
     const what = (after.get(path) ?? before.get(path))?.what ?? 'info';
     const detail = was === 'absent' ? 'created' : is === 'absent' ? 'deleted' : 'changed';
     differences.push({ what, path: showPath(path as RepoPath), detail });

@@ -108,6 +108,14 @@ async function readHead(facts: {
   return err({ kind: 'unreadable', path: facts.worktree, message: `HEAD: ${complaint(head)}` });
 }
 
+/** A broken index is told before anything starts: with it, nobody could prove that a run left the repository alone. */
+export async function checkIndex(facts: RepositoryFacts): Promise<Result<null, RepositoryProblem>> {
+  // The cheapest question that makes git read all of the index.
+  const read = await tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--shared-index-path'] });
+  if (read.code === 0) return ok(null);
+  return err({ kind: 'unreadable', path: facts.worktree, message: complaint(read) });
+}
+
 /** The commit that `rev` names, and its tree. `rev` is a person's text and never becomes an option. */
 export async function resolveBase(
   facts: RepositoryFacts,

@@ -50,8 +50,9 @@ function watchPlace({ location, configured, emptyLinks }: Place, files: Map<stri
   watch('head', join(gitDir, 'HEAD'), ...OPERATIONS.map((name) => join(gitDir, name)));
   for (const folder of new Set([join(commonDir, 'hooks'), ...(configured.hooks === null ? [] : [configured.hooks])]))
     watch('hooks', folder, ...namesIn(folder).map((name) => join(folder, name)));
-  for (const name of ['exclude', 'attributes', 'grafts', 'sparse-checkout'])
-    watch('info', join(commonDir, 'info', name), join(gitDir, 'info', name));
+  // info/refs is a listing that gc rewrites.
+  for (const folder of new Set([join(commonDir, 'info'), join(gitDir, 'info')]))
+    for (const name of namesIn(folder)) if (name !== 'refs') watch('info', join(folder, name));
   watch('info', join(objectsDir, 'info', 'alternates'), join(commonDir, 'shallow'), join(gitDir, 'gitdir'));
   watch('info', join(worktree, '.git'));
   for (const link of emptyLinks) if (!hasInvalidUtf8(link)) watch('info', join(worktree, link, '.git'));

@@ -7,6 +7,7 @@ import type { Plan, RepositoryFacts } from '../model/plan.ts';
 import type { Unit } from '../model/unit.ts';
 import { candidatesOf } from './candidates.ts';
 import { composePrompt } from './prompt.ts';
+import { resultContract } from './result-contract.ts';
 
 export interface PlanParts {
   readonly runId: string;
@@ -79,7 +80,7 @@ export function freezePlan(parts: PlanParts): Plan {
     setup: execution.setup,
     fallbackToHost: execution.fallback_to_host,
     instructions: parts.instructions,
-    prompt: composePrompt({ instructions: parts.instructions, unit, resultContract: null }),
+    prompt: composePrompt({ instructions: parts.instructions, unit, resultContract: resultContract(role.result) }),
     config: parts.config,
     unitDigest: parts.digestOf(unit),
   };

@@ -4,7 +4,6 @@
  */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Unavailable } from '../model/adapter.ts';
 import type { Isolation } from '../model/observation.ts';
@@ -40,6 +39,8 @@ export interface ContainmentRequest {
   readonly platform: NodeJS.Platform;
   /** The PATH in which bwrap, unshare, setpriv and prlimit are looked up; relative entries are ignored. */
   readonly path: string;
+  /** An existing private folder for the trial; the host's TMPDIR may be anything. */
+  readonly scratchParent: string;
 }
 
 const TRIAL_MS = 10_000;
@@ -83,8 +84,13 @@ function trial(command: readonly string[]): Promise<string | null> {
 /** True to its word: inside, the protected folder refuses writing and the opened one in it does not. */
 const KEEPS_PROMISE = 'test -w "$1/open" && ! test -w "$1" && test "$(ls -d /proc/[0-9]* | wc -l)" -lt 20';
 
-async function tryBwrap(program: string, level: 'guard' | 'strict', userNamespace: boolean): Promise<string | null> {
-  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'agent-exec-trial-')));
+async function tryBwrap(
+  program: string,
+  level: 'guard' | 'strict',
+  userNamespace: boolean,
+  scratchParent: string,
+): Promise<string | null> {
+  const scratch = realpathSync(mkdtempSync(join(scratchParent, 'agent-exec-trial-')));
   try {
     const open = join(scratch, 'open');
     mkdirSync(open);
@@ -123,12 +129,16 @@ export function unshareCommand(containment: Extract<Containment, { mechanism: 'u
 /** Root usually needs no user namespace, and inside a container often nothing works without one. */
 const userNamespaceForms = (): readonly boolean[] => (process.getuid?.() === 0 ? [false, true] : [true]);
 
-async function findBwrap(path: string, level: 'guard' | 'strict'): Promise<Result<Containment, string>> {
+async function findBwrap(
+  path: string,
+  level: 'guard' | 'strict',
+  scratchParent: string,
+): Promise<Result<Containment, string>> {
   const program = lookUpTool('bwrap', path);
   if (program === null) return err('bwrap is not on PATH');
   let complaint = '';
   for (const userNamespace of userNamespaceForms()) {
-    const failed = await tryBwrap(program, level, userNamespace);
+    const failed = await tryBwrap(program, level, userNamespace, scratchParent);
     if (failed === null) return ok({ mechanism: 'bwrap', level, program, userNamespace });
     complaint ||= failed;
   }
@@ -162,10 +172,11 @@ async function sweeping(path: string): Promise<Containment> {
  * `strict` are an error where they are not possible, never something weaker.
  */
 export async function detectContainment(request: ContainmentRequest): Promise<Result<Containment, Unavailable>> {
-  const { wanted, platform, path } = request;
+  const { wanted, platform, path, scratchParent } = request;
   if (wanted !== 'none') {
     const level = wanted === 'strict' ? 'strict' : 'guard';
-    const found = platform === 'linux' ? await findBwrap(path, level) : err(`bwrap does not exist on ${platform}`);
+    const found =
+      platform === 'linux' ? await findBwrap(path, level, scratchParent) : err(`bwrap does not exist on ${platform}`);
     if (found.ok) return ok(found.value);
     if (wanted !== 'auto') {
       return err({

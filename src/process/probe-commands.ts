@@ -17,12 +17,13 @@ export interface ProbeSurroundings {
   /** An existing private folder for scratch directories; no component of its path begins with a dot. */
   readonly scratchParent: string;
   readonly cache: ProbeCache;
-  /** Default 15 s for each helper command. */
+  /** Default 30 s for each helper command. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-const TIMEOUT_MS = 15_000;
+/** Node CLIs take 1 to 3 s for their version, and ten times that on a machine under load; a healthy one must not look absent. */
+const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 256 * 1024;
 interface Observed {
   readonly observed: Result<readonly ProbeOutput[], Unavailable>;

@@ -4,14 +4,14 @@
  * whose story is not clean is not removed at all.
  */
 
-import { type CanonicalLook, compareLooks, lookAtCanonical } from '../git/canonical.ts';
+import { type CanonicalLook, compareLooks, differsOutside, lookAtCanonical } from '../git/canonical.ts';
 import { checkIgnored } from '../git/ignore.ts';
-import { deleteRef, moveRef } from '../git/publish.ts';
 import type { Candidate } from '../model/adapter.ts';
-import type { Cleanup, Evidence, Finding, PublishedCommit } from '../model/evidence.ts';
+import type { Cleanup, Evidence, Finding } from '../model/evidence.ts';
 import type { ProbeRecord } from '../model/observation.ts';
 import type { RepoPath } from '../model/path.ts';
 import { classify, type Verdict } from '../verdict/classify.ts';
+import { compareClaims, judgeWorkerResult } from '../verdict/worker-result.ts';
 import { type Baseline, retakeBaseline, takeBaseline } from '../workspace/baseline.ts';
 import { createWorkspace } from '../workspace/create.ts';
 import { outOfScope, takeInventory } from '../workspace/inventory.ts';
@@ -21,11 +21,10 @@ import { removeTree } from '../workspace/remove-tree.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AttemptPlaces, makeAttemptPlaces } from './attempt-places.ts';
 import { blankEvidence, cancelledEarly, unavailableEvidence } from './blank-evidence.ts';
-import { describePublishProblem } from './describe.ts';
 import { type Admitted, admit } from './gate.ts';
 import { addProcesses, runHostCommands } from './host-commands.ts';
 import { journalled, stateLost } from './journalled.ts';
-import { preserve, quarantineRef } from './preserve.ts';
+import { demote, preserve } from './preserve.ts';
 import { type Run, stoppedBy } from './surroundings.ts';
 import { verifyTransport } from './verify.ts';
 import { attemptMarker, prepareWorker, runWorker } from './worker.ts';
@@ -206,6 +205,7 @@ class Attempt {
           processes: addProcesses(outcome.processes, this.#evidence.processes),
           logs: [...outcome.logs, ...this.#evidence.logs],
           report,
+          workerResult: judgeWorkerResult(plan.role.result, report.finalText),
         });
       });
     } else if (stoppedBy(around.stop) !== null) this.#evidence = cancelledEarly(this.#evidence);
@@ -258,7 +258,13 @@ class Attempt {
   async #compareCanonical(before: CanonicalLook): Promise<void> {
     const { plan, excludesFile } = this.#run;
     const after = await lookAtCanonical(plan.repository, { since: before, excludesFile });
-    this.#learn({ canonical: { ...this.#evidence.canonical, differences: compareLooks(before, after) } });
+    const { level } = this.#admitted.containment;
+    const { worktree, gitDir, commonDir, objectsDir } = plan.repository;
+    // Under `guard` all of these are read-only, and what is elsewhere is not.
+    const outside = level === 'guard' && differsOutside([worktree, gitDir, commonDir, objectsDir], before, after);
+    this.#learn({
+      canonical: { differences: compareLooks(before, after), workerCouldWrite: level === 'none' || outside },
+    });
   }
 
   async #inspect(
@@ -275,6 +281,8 @@ class Attempt {
       inventory,
       outOfScope: inventory.kind === 'none' ? [] : outOfScope(inventory.changes, scope),
     });
+    if (inventory.kind !== 'none')
+      this.#findings.push(...compareClaims(this.#evidence.workerResult, inventory.changes));
   }
 
   async #keep(workspace: Workspace): Promise<void> {
@@ -300,7 +308,13 @@ class Attempt {
     const { plan } = this.#run;
     const { preservation } = this.#evidence;
     const transport = preservation.kind === 'kept' ? preservation.transport : null;
-    if (!plan.verify || transport === null || plan.unit.verification.length === 0) return;
+    if (!plan.verify || transport === null || plan.unit.verification.length === 0) {
+      if (plan.verify && classify(this.#evidence).state === 'success') {
+        const why = transport === null ? 'there is no change to verify' : 'the unit names no verification command';
+        this.#findings.push({ code: 'NOT_VERIFIED', message: `verification was asked for, and ${why}`, paths: [] });
+      }
+      return;
+    }
     this.#phase('verification');
     const verified = await this.#step('verification', { commit: transport.commit }, () =>
       verifyTransport(this.#run, this.#attemptId, transport, this.#admitted.containment, places),
@@ -368,16 +382,9 @@ class Attempt {
     if (preservation.kind !== 'kept' && preservation.kind !== 'failed') return;
     const { transport, quarantine } = preservation;
     if (transport === null || classify(this.#evidence).state === 'success') return;
-    const { plan } = this.#run;
-    const demoted = await this.#step<PublishedCommit | string>('demote', { ref: transport.ref }, async () => {
-      // A quarantine that is there already holds the same changes and more; one attempt has one such ref.
-      if (quarantine !== null) {
-        const deleted = await deleteRef(plan.repository, transport);
-        return deleted.ok ? quarantine : describePublishProblem(deleted.error);
-      }
-      const moved = await moveRef(plan.repository, transport, quarantineRef(plan.runId, this.#attemptId));
-      return moved.ok ? moved.value : describePublishProblem(moved.error);
-    });
+    const demoted = await this.#step('demote', { ref: transport.ref }, () =>
+      demote(this.#run.plan, this.#attemptId, transport, quarantine),
+    );
     if (typeof demoted === 'string') {
       this.#learn({ preservation: { kind: 'failed', message: demoted, transport, quarantine } });
     } else {

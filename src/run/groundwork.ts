@@ -41,12 +41,18 @@ export async function layGroundwork(request: {
   const [ignoreRules, store, containment, insideRun] = await Promise.all([
     copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile }),
     createHostStore(hostStorePlace(place.path), facts),
-    detectContainment({ wanted: plan.isolation, platform: around.platform, path: around.hostEnv.PATH ?? '' }),
+    detectContainment({
+      wanted: plan.isolation,
+      platform: around.platform,
+      path: around.hostEnv.PATH ?? '',
+      scratchParent: place.path,
+    }),
     runAround(chain, facts),
   ]);
   return {
     plan,
     around,
+    stateRoot,
     directory: place.path,
     journal,
     baseTree,

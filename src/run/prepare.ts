@@ -6,7 +6,13 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { parsePolicy } from '../config/policy.ts';
 import { type BaseTree, pathsAtBase } from '../git/base-tree.ts';
-import { type BaseProblem, discoverRepository, type RepositoryProblem, resolveBase } from '../git/repository.ts';
+import {
+  type BaseProblem,
+  checkIndex,
+  discoverRepository,
+  type RepositoryProblem,
+  resolveBase,
+} from '../git/repository.ts';
 import { type Policy, roleOf } from '../model/config.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Finding } from '../model/evidence.ts';
@@ -87,6 +93,8 @@ export async function prepareRun(
   const found = await discoverRepository(request.repoPath, hostEnv);
   if (!found.ok) return err({ kind: 'repository', problem: found.error });
   const repository = found.value;
+  const index = await checkIndex(repository);
+  if (!index.ok) return err({ kind: 'repository', problem: index.error });
   const config = readConfig(repository);
   if (!config.ok) return config;
   const { policy, warnings, bytes } = config.value;

@@ -5,8 +5,10 @@
 import { buildCommit } from '../git/build-commit.ts';
 import type { CommitEntry } from '../git/fast-import.ts';
 import { importForeignCommits } from '../git/foreign-commits.ts';
-import { publish } from '../git/publish.ts';
+import { deleteRef, moveRef, publish } from '../git/publish.ts';
+import { showPath } from '../git/quote.ts';
 import type { Change, Finding, IgnoredFile, Inventory, Preservation, PublishedCommit } from '../model/evidence.ts';
+import type { Plan } from '../model/plan.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { contentReader } from '../workspace/content.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -22,15 +24,14 @@ export interface Kept {
 }
 
 /** Where the commit that carries a success stands. */
-export const transportRef = (runId: string, attemptId: string): string => `refs/agent-exec/${runId}/${attemptId}`;
+const transportRef = (runId: string, attemptId: string): string => `refs/agent-exec/${runId}/${attemptId}`;
 /** Where the commit that keeps everything else stands. */
-export const quarantineRef = (runId: string, attemptId: string): string =>
-  `refs/agent-exec-quarantine/${runId}/${attemptId}`;
+const quarantineRef = (runId: string, attemptId: string): string => `refs/agent-exec-quarantine/${runId}/${attemptId}`;
 
 const entryOf = ({ path, mode, size, oid }: Change | IgnoredFile): CommitEntry => ({ path, mode, size, oid });
 
 /** Inside the scope always; elsewhere the smallest first, up to the limit, so that one huge cache does not push out the rest. */
-export function chooseIgnored(ignored: readonly IgnoredFile[]): { kept: IgnoredFile[]; left: IgnoredFile[] } {
+function chooseIgnored(ignored: readonly IgnoredFile[]): { kept: IgnoredFile[]; left: IgnoredFile[] } {
   const kept = ignored.filter(({ inScope }) => inScope);
   const left: IgnoredFile[] = [];
   let room = IGNORED_LIMIT_BYTES;
@@ -116,7 +117,10 @@ export async function preserve(request: PreserveRequest): Promise<Kept> {
   if (left.length > 0) {
     findings.push({
       code: 'IGNORED_NOT_KEPT',
-      message: `${left.length} ignored files of ${left.reduce((sum, { size }) => sum + size, 0)} bytes outside allowed_paths are over the limit of ${IGNORED_LIMIT_BYTES} bytes and not kept`,
+      message: `${left.length} ignored files of ${left.reduce((sum, { size }) => sum + size, 0)} bytes outside allowed_paths are over the limit of ${IGNORED_LIMIT_BYTES} bytes and not kept: ${left
+        .slice(0, 20)
+        .map(({ path, size }) => `${showPath(path)} (${size})`)
+        .join(', ')}${left.length > 20 ? ' and more' : ''}`,
       paths: left.map(({ path }) => path),
     });
   }
@@ -160,4 +164,22 @@ async function importCommits(
     });
   }
   return imported;
+}
+
+/**
+ * Turns a transport into the attempt's quarantine. One that is there already holds the same changes and more, and an
+ * attempt has one such ref. Answers with the quarantine, or says why the transport is still where it was.
+ */
+export async function demote(
+  plan: Plan,
+  attemptId: string,
+  transport: PublishedCommit,
+  quarantine: PublishedCommit | null,
+): Promise<PublishedCommit | string> {
+  if (quarantine !== null) {
+    const deleted = await deleteRef(plan.repository, transport);
+    return deleted.ok ? quarantine : describePublishProblem(deleted.error);
+  }
+  const moved = await moveRef(plan.repository, transport, quarantineRef(plan.runId, attemptId));
+  return moved.ok ? moved.value : describePublishProblem(moved.error);
 }

@@ -21,6 +21,7 @@ import { appendTelemetry } from '../store/telemetry.ts';
 import { judgeRun, stopsRun } from '../verdict/outcome.ts';
 import { type AttemptResult, runAttempt } from './attempt.ts';
 import { clearGroundwork, layGroundwork } from './groundwork.ts';
+import { journalled, StateLostError } from './journalled.ts';
 import { type Recorded, writeRecords } from './records.ts';
 import { type Run, type Surroundings, stoppedBy } from './surroundings.ts';
 
@@ -62,7 +63,9 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
     candidates: plan.candidates.map(({ attemptId }) => attemptId),
   });
   try {
-    const run = await layGroundwork({ ...request, place, journal: journal.value });
+    const run = await journalled(journal.value, 'groundwork', null, { directory: place.path }, () =>
+      layGroundwork({ ...request, place, journal: journal.value }),
+    );
     const [dirtyPaths, lfs] = await Promise.all([
       countDirtyPaths(
         plan.repository,
@@ -83,6 +86,8 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       fallbackToHost: run.insideRun === null ? plan.fallbackToHost : 'never',
       cancelledBy: stoppedBy(around.stop),
     });
+    // A journal that cannot be written any more must not keep the receipt from being tried.
+    await journal.value.before('records', null, { receipt: place.receipt, extra: request.extraReceiptPath });
     const recorded = await writeRecords({
       run,
       verdict,
@@ -99,9 +104,16 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       receiptPath: place.receipt,
       extraReceiptPath: request.extraReceiptPath,
     });
-    await journal.value.note('finished', null, { outcome: recorded.receipt.outcome });
+    await journal.value.after('records', null, { outcome: recorded.receipt.outcome });
     return ok(recorded);
   } catch (error) {
+    if (error instanceof StateLostError) {
+      return err({
+        kind: 'state-unwritable',
+        path: place.path,
+        problem: { code: 'STATE_LOST', message: error.message },
+      });
+    }
     throw await withStackKept(error, place, redactor);
   } finally {
     await journal.value.close();

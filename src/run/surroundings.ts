@@ -32,6 +32,8 @@ export const stoppedBy = (stop: AbortSignal): CancelSignal | null =>
 export interface Run {
   readonly plan: Plan;
   readonly around: Surroundings;
+  /** Where this and other runs keep their private state. */
+  readonly stateRoot: string;
   /** The run's private directory. */
   readonly directory: string;
   readonly journal: Journal;

@@ -33,7 +33,9 @@ export async function verifyTransport(
   places: AttemptPlaces,
 ): Promise<Verification> {
   const attemptDir = join(places.directory, 'verification');
-  await makePrivateFolder(attemptDir);
+  // A TMPDIR of its own too: what the worker left in its one could make a check pass.
+  const tmp = join(attemptDir, 'tmp');
+  for (const folder of [attemptDir, tmp]) await makePrivateFolder(folder);
   const made = await createWorkspace({
     facts: run.plan.repository,
     base: transport.commit,
@@ -50,7 +52,8 @@ export async function verifyTransport(
     };
   }
   const workspace = made.value;
-  const shared = { run, containment, workspace, places, marker: attemptMarker(run, attemptId) };
+  const marker = attemptMarker(run, attemptId);
+  const shared = { run, containment, workspace, places: { ...places, tmp }, marker };
   const setup = await runHostCommands({ ...shared, step: 'verification-setup', commands: run.plan.setup });
   const ready = !setup.cancelled && setup.results.every(({ ok }) => ok);
   const checks = ready

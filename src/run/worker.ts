@@ -59,7 +59,8 @@ export function mountsFor(
 ): MountWishes {
   const { repository } = run.plan;
   return {
-    readOnly: [repository.worktree, repository.gitDir, repository.commonDir, repository.objectsDir, run.directory],
+    // The whole root: other runs' receipts and the probe cache are believed too.
+    readOnly: [repository.worktree, repository.gitDir, repository.commonDir, repository.objectsDir, run.stateRoot],
     writable: [workspace.path, workspace.privateGitDir, places.tmp, ...stateFolders],
   };
 }

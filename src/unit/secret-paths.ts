@@ -36,7 +36,6 @@ const ENDINGS = /\.(?:pem|key|p12|pfx|pkcs12|jks|keystore|ppk|kdbx)$/;
 /** A private key of ssh, also one named for its use (`id_rsa_github`); `.pub` is not secret. */
 const SSH_KEY = /^id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[_-][a-z0-9_-]+)?(?:\.(?:bak|old|orig))?$/;
 const ENV_FILE = /^\.env\..+$/;
-const ENV_PATTERN_FILE = /\.(?:example|sample|template)$/;
 /** Android's debug key is the same for everybody and belongs in the repository. */
 const PUBLIC_NAMES = new Set(['debug.keystore']);
 
@@ -51,6 +50,6 @@ export function isSecretPath(path: string): boolean {
     IN_FOLDER.has(segments.slice(-2).join('/')) ||
     ENDINGS.test(name) ||
     SSH_KEY.test(name) ||
-    (ENV_FILE.test(name) && !ENV_PATTERN_FILE.test(name))
+    (ENV_FILE.test(name) && name !== '.env.example')
   );
 }

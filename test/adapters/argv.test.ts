@@ -29,7 +29,7 @@ const PROMPT = 'This is one bounded unit of work.';
 const CLAUDE = ['-p', '--dangerously-skip-permissions', '--output-format', 'stream-json', '--verbose'];
 const CODEX = [
   ...['exec', '--json', '--skip-git-repo-check', '-s', 'workspace-write', '-c', 'approval_policy="never"'],
-  ...['-c', 'sandbox_workspace_write.exclude_slash_tmp=true'],
+  ...['-c', 'sandbox_workspace_write.exclude_slash_tmp=true', '-c', 'analytics.enabled=false'],
 ];
 const CODEX_END = ['-C', W, '-o', '/run/attempt/result.txt', '-'];
 const AGY = [
@@ -181,6 +181,24 @@ describe('claude as root', () => {
   test('no other user claims a sandbox', () => {
     expect(invoked('claude', { isolation: 'guard' }).environment).not.toHaveProperty('IS_SANDBOX');
     expect(invoked('claude', { isolation: 'none' }).environment).not.toHaveProperty('IS_SANDBOX');
+  });
+});
+
+test('every start is told to stay as it is and to itself', () => {
+  expect(Object.fromEntries(builtInAdapters.map(({ name, environment }) => [name, environment]))).toEqual({
+    antigravity: { AGY_CLI_DISABLE_AUTO_UPDATE: '1' },
+    claude: { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+    codex: {},
+    cursor: { NO_OPEN_BROWSER: '1' },
+    kimi: { KIMI_CODE_NO_AUTO_UPDATE: '1', KIMI_DISABLE_TELEMETRY: '1' },
+    opencode: {
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_PRINT_LOGS: '1',
+      OPENCODE_LOG_LEVEL: 'ERROR',
+    },
+    pi: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
   });
 });
 

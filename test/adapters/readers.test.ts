@@ -339,6 +339,13 @@ describe('pi', () => {
     );
     expect(report).toMatchObject({ sessionId: 's1', status: null, resultMissing: true });
   });
+  test('an aborted message is no success, and nothing its provider did', () => {
+    const end = {
+      type: 'message_end',
+      message: { role: 'assistant', stopReason: 'aborted', errorMessage: 'terminated' },
+    };
+    expect(readLines(pi, json(end)).report).toMatchObject({ status: 'error', error: 'terminated', refusal: null });
+  });
   test('an aborted agent is no success', () => {
     const end = { type: 'message_end', message: { role: 'assistant', stopReason: 'toolUse', content: [] } };
     expect(readLines(pi, json(end, { type: 'agent_settled', aborted: true })).report.status).toBe('error');

@@ -73,6 +73,6 @@ test('a finding about the whole file has no place', () => {
 test('GitHub annotations are escaped', () => {
   const hostile = finding({ severity: 'warning', message: '50%\r\n::error::x', file: 'a:b,c%.md', hint: 'h' });
   expect(diagnosticsGithub([hostile], (file) => file)).toBe(
-    '::warning file=a%3Ab%2Cc%25.md,line=1,endLine=1,col=1,endColumn=2,title=X::50%25%0D%0A::error::x%0Ah\n',
+    '::warning file=a%3Ab%2Cc%25.md,line=1,endLine=1,col=1,endColumn=2,title=X::50%25\\u{d}\\u{a}::error::x%0Ah\n',
   );
 });

@@ -195,7 +195,7 @@ const RULES: readonly Row[] = [
   ['REQUIRED_FLAG', 'word', 'required_help: [--yes]', 'required_help: [⟪yes-please]'],
   ['REFUSAL_PREFIX', 'too short', '["Quota exceeded:"]', '["Quota exceeded:", ⟪Quo]'],
   [
-    'REFUSAL_SOURCE_REQUIRED',
+    'REFUSAL_SOURCE_UNNAMED',
     'missing',
     '    refusal_prefixes: ["Quota exceeded:"]\n    refusal_source: tools/own.py\n',
     '    ⟪refusal_prefixes: ["Quota exceeded:"]\n',

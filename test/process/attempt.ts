@@ -18,7 +18,7 @@ async function containmentOf(wanted: 'guard' | 'none', tools: readonly string[])
   const folder = scratch();
   try {
     for (const tool of tools) symlinkSync(lookUpTool(tool, PATH) ?? `/missing/${tool}`, join(folder, tool));
-    const found = await detectContainment({ wanted, platform: 'linux', path: folder });
+    const found = await detectContainment({ wanted, platform: 'linux', path: folder, scratchParent: '/tmp' });
     if (!found.ok) throw new Error(found.error.message);
     return JSON.parse(
       JSON.stringify(found.value, (_, value) =>

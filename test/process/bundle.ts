@@ -19,7 +19,7 @@ import { readFileSync } from 'node:fs';
 import { detectContainment } from '../../src/process/containment.ts';
 import { supervise } from '../../src/process/supervise.ts';
 const { wanted, path, reads, input, ...request } = JSON.parse(readFileSync(process.argv[2]!, 'utf8'));
-const containment = await detectContainment({ wanted, platform: 'linux', path });
+const containment = await detectContainment({ wanted, platform: 'linux', path, scratchParent: '/tmp' });
 if (!containment.ok) throw new Error(containment.error.message);
 let lines = 0;
 const before = process.cpuUsage();

@@ -17,7 +17,7 @@ describe('the containment of this machine', () => {
   };
   const real = (name: string) => symlinkSync(lookUpTool(name, PATH) ?? '', join(folder, name));
   const detect = (wanted: 'auto' | 'none' | 'guard' | 'strict', path = folder, platform: NodeJS.Platform = 'linux') =>
-    detectContainment({ wanted, platform, path });
+    detectContainment({ wanted, platform, path, scratchParent: '/tmp' });
 
   test('each mechanism is found where only its tool is there', () => {
     expect(bwrap).toMatchObject({ mechanism: 'bwrap', level: 'guard' });

@@ -20,7 +20,7 @@ const GOAL = 'Please write the file notes/worker.md with one line of text.';
 const OK = 'success OK';
 const TIMED_OUT = 'failed-clean TIMEOUT';
 /** Seconds: long enough for the slowest CLI to have asked its provider, on a busy machine. */
-const SHORT = 25;
+const SHORT = 40;
 
 /** @type {Readonly<Record<string, Row>>} */
 export const TABLE = {

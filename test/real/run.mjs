@@ -80,8 +80,10 @@ for (const name of new Set(tests.flatMap((test) => test.casts.map(({ cli }) => c
   } else fail(`${name} cannot be installed: ${installation.reason}`);
 }
 
+process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+
 const startedAt = Date.now();
-const budgetMs = Number(options.budget ?? (wholeTable ? 5400 : 600)) * 1000;
+const budgetMs = Number(options.budget ?? (wholeTable ? 5400 : 900)) * 1000;
 const logFolder = mkdtempSync(path.join(tmpdir(), 'agent-exec-provider-'));
 const logFile = path.join(logFolder, 'requests.jsonl');
 const provider = await startProvider({ logFile, lifetimeMs: budgetMs + 10 * 60_000 });

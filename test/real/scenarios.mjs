@@ -49,7 +49,8 @@ const SCENARIOS = {
   'long-tool': [shell('sleep 322'), text()],
   commit: [write(), shell('git add -A && git -c user.name=w -c user.email=w@localhost commit -qm work'), text()],
   'out-of-scope': [write('outside.txt'), text()],
-  'bad-path': [write('/proc/no-such-folder/worker.md'), text('The path could not be written.')],
+  // Not below /proc: Node's recursive mkdir never ends there.
+  'bad-path': [write('/dev/null/folder/worker.md'), text('The path could not be written.')],
 };
 
 export const SCENARIO_NAMES = Object.keys(SCENARIOS);

@@ -24,7 +24,10 @@ export function scrub(text, places) {
       clean = clean
         .replaceAll(/127\.0\.0\.1:\d+\/s\/[^/"\s]+\/[^/"\s]+/g, '127.0.0.1:9')
         .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:9')
-        .replaceAll(UUID, '00000000-0000-4000-8000-000000000000');
+        .replaceAll(UUID, '00000000-0000-4000-8000-000000000000')
+        // opencode's log lines.
+        .replaceAll(/\btimestamp=\S+/g, 'timestamp=2026-01-01T00:00:00.000Z')
+        .replaceAll(/\b(run=|session\.id=ses_)\w+/g, (_, name) => `${name}00000000`);
       try {
         return JSON.stringify(shorten('', JSON.parse(clean)));
       } catch {

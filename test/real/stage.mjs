@@ -164,10 +164,14 @@ function runTool(args, { cwd, env, uid, limitMs }) {
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+    // agent-exec ends its worker when it is told to end: whoever stops this program stops both.
+    const abandoned = () => child.kill('SIGTERM');
+    process.once('exit', abandoned);
     const stop = setTimeout(() => child.kill('SIGTERM'), limitMs);
     const kill = setTimeout(() => child.kill('SIGKILL'), limitMs + 30_000);
     child.once('error', reject);
     child.once('exit', (code, signal) => {
+      process.off('exit', abandoned);
       clearTimeout(stop);
       clearTimeout(kill);
       // A grandchild may hold the pipes; what has arrived by now is the answer.

@@ -200,6 +200,28 @@ esac`,
     },
   },
   {
+    code: 'UNPARSEABLE_OUTPUT',
+    title: 'a result that is not JSON',
+    profile: { script: sh(`${work}; echo '{"STATUS": READY}'`) },
+    role: ['result: repair-result/v1'],
+  },
+  {
+    code: 'INVALID_WORKER_RESULT',
+    title: 'a result without material fields',
+    profile: { script: sh(`${work}; echo '{"STATUS":"READY","ROOT_CAUSE":"CONFIRMED repaired"}'`) },
+    role: ['result: repair-result/v1'],
+  },
+  {
+    code: 'WORKER_BLOCKED',
+    title: 'a valid result that says so',
+    profile: {
+      script: sh(
+        `echo '{"STATUS":"BLOCKED","ROOT_CAUSE":"LIKELY a missing key","CHANGES":[],"VERIFICATION_EVIDENCE":[],"RESIDUAL_RISK":"all of it"}'`,
+      ),
+    },
+    role: ['result: repair-result/v1'],
+  },
+  {
     code: 'SETUP_FAILED',
     title: 'a setup command fails',
     profile: { script: sh(work) },
@@ -218,9 +240,6 @@ esac`,
 const NOT_BY_A_RUN: Partial<Record<AttemptCode, string>> = {
   CONTROLLER_LOST: 'given by recover to a run whose controller is gone',
   PROVIDER_COOLDOWN: 'no cool-down is remembered between runs',
-  UNPARSEABLE_OUTPUT: 'needs a worker-result contract',
-  INVALID_WORKER_RESULT: 'needs a worker-result contract',
-  WORKER_BLOCKED: 'needs a worker-result contract',
 };
 
 /** Produced by tests of their own in this folder, because they need more than one row. */

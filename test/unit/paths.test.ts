@@ -158,14 +158,14 @@ describe('secrets', () => {
     'credentials.json',
     '.cargo/credentials.toml',
     'public.pem',
+    '.env.sample',
+    'a/.env.template',
+    '.env.production.example',
   ])('%s is one', (path) => {
     expect(isSecretPath(path)).toBe(true);
   });
   test.each([
     '.env.example',
-    '.env.sample',
-    'a/.env.template',
-    '.env.production.example',
     '.envrc',
     'env',
     'src/env.ts',
