@@ -31,7 +31,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
   const [name = '', ...args] = argv;
   const outcome = await supervise({
     ...rest,
-    executable: programPath(name, request.cwd, request.environment['PATH'] ?? ''),
+    executable: programPath(name, request.cwd, request.environment.PATH ?? ''),
     args,
     stdin: { kind: 'null' },
     lingerMs: null,

@@ -423,7 +423,10 @@ describe('around a success', () => {
     world.configure({ one: { script: `${WORK}\nsh -c '${leave} : @MARK@'` } });
     const done = await world.run();
     expectSuccess(world, done, world.git('rev-parse', 'HEAD'));
-    expect(attemptOf(done).processes).toMatchObject({ survivors: 0, containment: expect.stringMatching(/^(pid-namespace|session-sweep)$/) });
+    expect(attemptOf(done).processes).toMatchObject({
+      survivors: 0,
+      containment: expect.stringMatching(/^(pid-namespace|session-sweep)$/),
+    });
     const sleeping = readdirSync('/proc').filter((pid) => {
       try {
         const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');

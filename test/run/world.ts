@@ -380,6 +380,3 @@ function leavesOf(folder: string, prefix = ''): string[] {
     return below.length === 0 ? [path] : below;
   });
 }
-
-/** The last attempt's state. */
-export const state = (finished: Finished): string | undefined => finished.receipt.attempts.at(-1)?.state;
