@@ -13,10 +13,16 @@ const WORK = 'cat >/dev/null; echo more >> src/a.txt';
 const AGENT = 'agent-exec agent-exec@localhost';
 
 /** Paths and contents are bytes, written as latin1. */
-type Content = { readonly mode: '100644' | '100755' | '120000'; readonly bytes: string };
+type Content = {
+  readonly mode: '100644' | '100755' | '120000';
+  readonly bytes: string;
+  /** The worker copies this file of its workspace, which must have these bytes. */
+  readonly from?: string;
+};
 type Contents = Readonly<Record<string, Content>>;
 const file = (bytes: string): Content => ({ mode: '100644', bytes });
 const program = (bytes: string): Content => ({ mode: '100755', bytes });
+const copy = (from: string, bytes: string): Content => ({ ...file(bytes), from });
 const link = (bytes: string): Content => ({ mode: '120000', bytes });
 const EVERY_BYTE = String.fromCharCode(...Array(256).keys());
 
@@ -24,6 +30,9 @@ const BASE: Contents = {
   'src/binary.dat': file(EVERY_BYTE),
   'src/crlf.txt': file('one\r\ntwo\r\n'),
   'src/untouched-crlf.txt': file('one\r\ntwo\r\n'),
+  'src/untouched.win': file('one\ntwo\n'),
+  'src/untouched.c': file('$Id$\n'),
+  'src/untouched.u16': file('text\n'),
   'src/untouched.big': file('not a pointer at all\r\n'),
   'src/gone.txt': file('gone\n'),
   'src/emptied.txt': file('full\n'),
@@ -45,6 +54,11 @@ const WORK_DONE: Readonly<Record<string, Content | null>> = {
   'src/binary.dat': file(EVERY_BYTE + EVERY_BYTE),
   'src/new-binary.dat': file(`\0${EVERY_BYTE}`),
   'src/crlf.txt': file('one\r\ntwo\nthree\r\n'),
+  'src/copy-of-crlf.txt': copy('src/untouched-crlf.txt', 'one\r\ntwo\r\n'),
+  'src/copy-of.win': copy('src/untouched.win', 'one\ntwo\n'),
+  'src/copy-of.c': copy('src/untouched.c', '$Id$\n'),
+  'src/copy-of.u16': copy('src/untouched.u16', 'text\n'),
+  'src/copy-of.big': copy('src/untouched.big', 'not a pointer at all\r\n'),
   'src/new.big': file('this would be a pointer if the filter ran\n'),
   'src/gone.txt': null,
   'src/emptied.txt': file(''),
@@ -88,6 +102,7 @@ const asList = (contents: Readonly<Record<string, Content | null>>): string =>
     Object.entries(contents).map(([path, content]) => ({
       path: Buffer.from(path, 'latin1').toString('base64'),
       mode: content?.mode ?? null,
+      from: content?.from ?? null,
       bytes: Buffer.from(content?.bytes ?? '', 'latin1').toString('base64'),
     })),
   );
@@ -107,7 +122,7 @@ for (const one of all) if (one.mode !== null) {
   const place = raw(one.path);
   fs.mkdirSync(place.subarray(0, place.lastIndexOf(47)), { recursive: true });
   if (one.mode === '120000') { fs.symlinkSync(raw(one.bytes), place); continue; }
-  fs.writeFileSync(place, raw(one.bytes));
+  fs.writeFileSync(place, one.from === null ? raw(one.bytes) : fs.readFileSync(one.from));
   fs.chmodSync(place, one.mode === '100755' ? 0o755 : 0o644);
 }
 `;
@@ -174,8 +189,18 @@ describe('what the transport holds', () => {
   test('every kind of change, exactly, in a repository that would convert and run whatever it can', async () => {
     const world = new World();
     // So that git takes the base as it is.
-    writeFileSync(join(world.repo, '.git/info/attributes'), '* -text !filter !ident\n');
-    world.write('.gitattributes', '* text=auto eol=lf\n*.big filter=lfs diff=lfs merge=lfs -text\n*.c ident\n');
+    writeFileSync(join(world.repo, '.git/info/attributes'), '* -text !eol !filter !ident !working-tree-encoding\n');
+    world.write(
+      '.gitattributes',
+      [
+        '* text=auto eol=lf',
+        '*.win text eol=crlf',
+        '*.c ident',
+        '*.u16 working-tree-encoding=UTF-16',
+        '*.big filter=lfs diff=lfs merge=lfs -text',
+        '',
+      ].join('\n'),
+    );
     writeFileSync(join(world.folder, 'base.json'), asList(BASE));
     writeFileSync(join(world.folder, 'work.json'), asList(WORK_DONE));
     execFileSync(world.script('maker', MAKER), [join(world.folder, 'base.json')], { cwd: world.repo });
