@@ -136,7 +136,9 @@ async function watched(args) {
   let cpu = 0;
   const look = setInterval(() => {
     try {
-      peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+      // A zombie has no memory any more; the highest look counts.
+      const now = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+      peak = Math.max(peak, now);
       const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       cpu = (Number(fields[11]) + Number(fields[12])) / 100;
@@ -165,6 +167,7 @@ try {
   overhead(2000);
   if (process.platform === 'linux') {
     await flood(
+      'lines',
       '1 GB in lines',
       "yes 'a line of output that is about eighty characters long, as lines of logs go..' | head -c 1000000000",
     );
