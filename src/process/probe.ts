@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
-import type { AdapterProbe, Candidate, ProbeCommand, ProbeOutput } from '../model/adapter.ts';
+import type { AdapterProbe, Candidate, ProbeCommand, ProbeOutput, Unavailable } from '../model/adapter.ts';
 import type { ProbeRecord } from '../model/observation.ts';
 import { type Executable, findExecutable } from './executable.ts';
 import type { ProbeAnswer } from './probe-cache.ts';
@@ -14,13 +14,15 @@ import { startsThroughShim } from './version-manager.ts';
 
 const AT_ONCE = 4;
 
+/** Why a profile that its owner switched off may not run; null for one that is on. */
+export const switchedOff = ({ enabled, profile }: Candidate): Unavailable | null =>
+  enabled ? null : { code: 'DISABLED', message: `Profile ${profile} is switched off (enabled: false).` };
+
 /** Looks the executable up and probes it. Rejects only where `signal` is aborted. */
 export async function probeCandidate(candidate: Candidate, around: ProbeSurroundings): Promise<ProbeAnswer> {
   const none = { executable: null, version: null, leftover: null };
-  if (!candidate.enabled) {
-    const message = `Profile ${candidate.profile} is switched off (enabled: false).`;
-    return { ...none, unavailable: { code: 'DISABLED', message } };
-  }
+  const disabled = switchedOff(candidate);
+  if (disabled !== null) return { ...none, unavailable: disabled };
   const { adapter } = candidate;
   const names = candidate.executable === null ? adapter.programs : [candidate.executable];
   const found = await findExecutable({ names, path: around.hostEnv.PATH });

@@ -10,7 +10,7 @@ import { err, ok, type Result } from '../model/result.ts';
 import type { ExternalCost } from '../model/unit.ts';
 import type { Containment } from '../process/containment.ts';
 import type { Executable } from '../process/executable.ts';
-import { probeCandidate, probeRecord } from '../process/probe.ts';
+import { probeCandidate, probeRecord, switchedOff } from '../process/probe.ts';
 import { resolveModel } from './resolve-model.ts';
 import type { Run } from './surroundings.ts';
 
@@ -48,9 +48,8 @@ export function forbidden(run: Run, candidate: Candidate): Unavailable | null {
       message: `This run was started inside run ${run.insideRun} of the same repository. A worker must do its unit itself.`,
     };
   }
-  if (!candidate.enabled) {
-    return { code: 'DISABLED', message: `Profile ${candidate.profile} is switched off (enabled: false).` };
-  }
+  const disabled = switchedOff(candidate);
+  if (disabled !== null) return disabled;
   if (COSTS.indexOf(candidate.cost) > COSTS.indexOf(ALLOWED_COST[unit.external_cost])) {
     return {
       code: 'COST_NOT_AUTHORISED',
