@@ -34,15 +34,20 @@ import { readVersionBy } from './version.ts';
 const LOGIN = ['Authentication required. Please visit the URL', 'Waiting for authentication'] as const;
 const own = (start: string, code: Sentinel['code']): Sentinel => ({ start, streams: ['stderr'], code });
 const SENTINELS: readonly Sentinel[] = [
-  ...LOGIN.map((start) => own(start, 'AUTH_REQUIRED')),
+  // Reported on either stream. What an agent says is inside events, so no plain line of stdout is its own.
+  ...LOGIN.map((start): Sentinel => ({ start, streams: ['stdout', 'stderr'], code: 'AUTH_REQUIRED' })),
   own('RESOURCE_EXHAUSTED (code 429)', 'RATE_LIMITED'),
   own('AI credits balance is too low', 'QUOTA_EXHAUSTED'),
   own('No capacity available for model', 'OVERLOADED'),
   own('AGY_ERROR:', 'read'),
   own('error:', 'read'),
+  // Not any `Error:`, which programs that an agent runs print as well.
+  own('Error: authentication timed out', 'AUTH_REQUIRED'),
+  own('Error: invalid model selection', 'MODEL_UNAVAILABLE'),
 ];
-/** Lines on stderr that undo a success, whatever the result says. */
-const FAILURES = ['print timeout after', 'AGY_ERROR:', 'error:', 'jetski: no output produced'] as const;
+/** Lines on stderr that undo a success, whatever the result says: a run cut off by its own timeout reports `SUCCESS`. */
+const FAILURE =
+  /^(?:\[agy\] )?(?:print timeout after|AGY_ERROR:|error:|jetski: no output produced|Error: (?:timed out|timeout) waiting for)/;
 
 /** macOS gives the temporary folder by two names. */
 const sameFolder = (a: string, b: string): boolean =>
@@ -52,6 +57,8 @@ function agyReader(facts: ReaderFacts = {}): EventReader {
   const words = tail(FINAL_TEXT_BYTES);
   /** What forbids a success; the first one said. */
   let failure: string | null = null;
+  /** It got past its login. */
+  let working = false;
 
   const onInit = (event: JsonObject, draft: Draft): void => {
     const init = objectOf(event.init);
@@ -103,6 +110,7 @@ function agyReader(facts: ReaderFacts = {}): EventReader {
       sentinels: SENTINELS,
       promisesResult: true,
       onEvent(event, draft) {
+        working = true;
         switch (event.event) {
           case 'init':
             onInit(event, draft);
@@ -118,12 +126,11 @@ function agyReader(facts: ReaderFacts = {}): EventReader {
       },
       onPlainLine(line, stream) {
         const said = uncoloured(line);
-        if (stream !== 'stderr') return NOTHING_SEEN;
-        if (FAILURES.some((start) => said.startsWith(start))) failure ??= said.slice(0, 1000);
-        // It waits for a login that nobody will make: shown as waiting, so that the provider's limit ends it.
-        return LOGIN.some((start) => said.startsWith(start))
-          ? providerWait(refusal('AUTH_REQUIRED', said, 'stderr'))
-          : NOTHING_SEEN;
+        if (stream === 'stderr' && FAILURE.test(said)) failure ??= said.slice(0, 1000);
+        if (!LOGIN.some((start) => said.startsWith(start))) return NOTHING_SEEN;
+        const waits = providerWait(refusal('AUTH_REQUIRED', said, stream));
+        // Nobody will make the login that it blocks on. Once it works, the line may come from one of its tools.
+        return working ? waits : [...waits, { kind: 'finished' }];
       },
       conclude(draft) {
         const text = words.text();

@@ -174,7 +174,13 @@ export const claude: Adapter = {
       cure: 'Install @anthropic-ai/claude-code, or name its executable in the profile.',
     }),
     help: [{ args: ['--help'] }],
-    requiredFlags: ['--print', '--dangerously-skip-permissions', '--output-format', '--model'],
+    requiredFlags: [
+      '--print',
+      '--dangerously-skip-permissions',
+      '--output-format',
+      '--model',
+      '--no-session-persistence',
+    ],
   },
   credentials: {
     subscription: ['CLAUDE_CODE_OAUTH_TOKEN'],

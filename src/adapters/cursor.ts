@@ -1,5 +1,6 @@
 /** Cursor's CLI. From reports up to 2026.10.01, not measured: it is on no registry. */
 import type { Adapter, EventReader, Observation, ReaderFacts } from '../model/adapter.ts';
+import type { Refusal } from '../model/observation.ts';
 import { err } from '../model/result.ts';
 import { effortProblem, invocation, promptBytes, slugProblem } from './argv.ts';
 import {
@@ -15,21 +16,51 @@ import {
 } from './event-reader.ts';
 import { contentText, type JsonObject, objectOf, stringOf } from './json-lines.ts';
 import { eventRefusal, refusal, refusalCode } from './refusal.ts';
-import { type Sentinel, uncoloured } from './sentinel.ts';
+import { type Sentinel, sentinelRefusal, uncoloured } from './sentinel.ts';
 import { tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
 
 const own = (start: string, code: Sentinel['code']): Sentinel => ({ start, streams: ['stderr'], code });
-/** Its failures are a line on stderr and exit 1, without a result event; some builds write `Error: ` before it. */
-const SENTINELS: readonly Sentinel[] = ['', 'Error: ', 'ConnectError: '].flatMap((before) => [
-  own(`${before}Authentication required`, 'AUTH_REQUIRED'),
-  own(`${before}Cannot use this model:`, 'MODEL_UNAVAILABLE'),
-  own(`${before}ActionRequiredError:`, 'QUOTA_EXHAUSTED'),
-  own(`${before}[resource_exhausted]`, 'RATE_LIMITED'),
-]);
-const OWN_ERROR = /^(?:Error: |ConnectError: |ActionRequiredError:|Workspace Trust Required|Cannot use this model:)/;
+/** Errors of its connection carry one of these classes; builds differ in whether `Error: ` stands before all of it. */
+const CONNECTION_ERRORS = ['ConnectError: ', 'RetriableError: ', 'NonRetriableError: '] as const;
+const orAsError = (starts: readonly string[]): string[] => starts.flatMap((start) => [start, `Error: ${start}`]);
+/** Its failures are a line on stderr and exit 1, without a result event. */
+const REASONS: readonly (readonly [string, Sentinel['code']])[] = [
+  ['Authentication required', 'AUTH_REQUIRED'],
+  ['Cannot use this model:', 'MODEL_UNAVAILABLE'],
+  ['ActionRequiredError: Named models unavailable', 'MODEL_UNAVAILABLE'],
+  ['ActionRequiredError: Model Blocked', 'MODEL_UNAVAILABLE'],
+  ['ActionRequiredError:', 'QUOTA_EXHAUSTED'],
+  ['[resource_exhausted]', 'RATE_LIMITED'],
+];
+/** The connection's own codes, which only its classes make words of. */
+const CONNECTION_CODES: readonly (readonly [string, Sentinel['code']])[] = [
+  ['[unauthenticated]', 'AUTH_REJECTED'],
+  ['[permission_denied]', 'AUTH_REJECTED'],
+  ['[unavailable]', 'PROVIDER_UNREACHABLE'],
+  ['[canceled]', 'PROVIDER_UNREACHABLE'],
+  ['[deadline_exceeded]', 'PROVIDER_UNREACHABLE'],
+  ['[internal]', 'PROVIDER_ERROR'],
+  ['[unknown]', 'PROVIDER_ERROR'],
+  ['', 'read-provider'],
+];
+const SENTINELS: readonly Sentinel[] = [
+  ...orAsError(['', ...CONNECTION_ERRORS]).flatMap((before) =>
+    REASONS.map(([words, code]) => own(`${before}${words}`, code)),
+  ),
+  ...orAsError(CONNECTION_ERRORS).flatMap((before) =>
+    CONNECTION_CODES.map(([words, code]) => own(`${before}${words}`, code)),
+  ),
+];
+const OWN_ERROR = /^(?:\w*Error: |Authentication required|Workspace Trust Required|Cannot use this model:|\[resource_)/;
 
 const LOST = /reconnect|disconnect|lost|retry/i;
+
+/** An event's text that begins as its lines on stderr do. */
+function ownRefusal(text: string, facts: ReaderFacts): Refusal | null {
+  const found = sentinelRefusal(SENTINELS, 'stderr', text, facts.now);
+  return found === null ? null : { ...found, source: 'event' };
+}
 
 function onResult(event: JsonObject, draft: Draft, facts: ReaderFacts): void {
   const usage = objectOf(event.usage);
@@ -49,7 +80,10 @@ function onResult(event: JsonObject, draft: Draft, facts: ReaderFacts): void {
     return;
   }
   const said = text || (stringOf(event.subtype) ?? 'error');
-  setError(draft, said, eventRefusal(null, said, facts.now));
+  const own = sentinelRefusal(SENTINELS, 'stderr', said, facts.now);
+  // An end of its own making (`error_max_turns`) comes with the agent's last prose: nothing to read a refusal from.
+  const told = /^error_/.test(stringOf(event.subtype) ?? '') ? null : eventRefusal(null, said, facts.now);
+  setError(draft, said, own === null ? told : { ...own, source: 'event' });
 }
 
 /** `tool_call: { readToolCall: { args: {…} } }`: the one key names the tool. */
@@ -60,6 +94,14 @@ function onToolCall(event: JsonObject): readonly Observation[] {
 }
 
 function cursorReader(facts: ReaderFacts = {}): EventReader {
+  /** The last reason given for waiting: a bare `retry` follows the event that has it. */
+  let waiting: Refusal | null = null;
+
+  const wait = (refused: Refusal): readonly Observation[] => {
+    waiting = refused;
+    return providerWait(refused);
+  };
+
   return eventReader(
     {
       sentinels: SENTINELS,
@@ -82,11 +124,15 @@ function cursorReader(facts: ReaderFacts = {}): EventReader {
           case 'tool_call':
             return onToolCall(event);
           case 'connection':
-            if (!LOST.test(stringOf(event.subtype) ?? '') || event.subtype === 'reconnected') return NOTHING_SEEN;
-            return providerWait(refusal('PROVIDER_UNREACHABLE', waitingText(event), 'event', facts.now));
+            // It may now sit behind a long tool call without another event. One that never comes back gives up by itself.
+            if (event.subtype === 'reconnected') return activity('reconnected');
+            if (!LOST.test(stringOf(event.subtype) ?? '')) return NOTHING_SEEN;
+            return wait(refusal('PROVIDER_UNREACHABLE', waitingText(event) ?? 'connection lost', 'event', facts.now));
           case 'retry': {
             const text = waitingText(event);
-            return providerWait(refusal(refusalCode(null, text) ?? 'PROVIDER_ERROR', text, 'event', facts.now));
+            if (text === null) return wait(waiting ?? refusal('PROVIDER_ERROR', 'retry', 'event'));
+            const code = refusalCode(null, text) ?? 'PROVIDER_ERROR';
+            return wait(ownRefusal(text, facts) ?? refusal(code, text, 'event', facts.now));
           }
           case 'result':
             onResult(event, draft, facts);
@@ -105,11 +151,11 @@ function cursorReader(facts: ReaderFacts = {}): EventReader {
   );
 }
 
-/** The shape of these events is not documented: take whatever words they carry. */
-const waitingText = (event: JsonObject): string =>
-  ['message', 'error', 'reason', 'subtype']
+/** The shape of these events is not documented: take whatever words they carry, if any. */
+const waitingText = (event: JsonObject): string | null =>
+  ['message', 'error', 'reason']
     .map((key) => stringOf(event[key]) ?? stringOf(objectOf(event[key]).message))
-    .find((text) => text !== null) ?? `${event.type}`;
+    .find((text) => text !== null) ?? null;
 
 export const cursor: Adapter = {
   name: 'cursor',

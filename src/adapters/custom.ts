@@ -136,6 +136,7 @@ function reader(
       prefixes.read(stream, line);
       return inner.read(stream, line);
     },
+    refusalTold: () => inner.refusalTold() ?? prefixes.refusalTold(),
     report() {
       const report = inner.report();
       const refusal = report.refusal ?? (report.status === 'success' ? null : prefixes.report().refusal);

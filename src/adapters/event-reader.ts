@@ -6,7 +6,7 @@ import type { EventReader, Observation, ReaderFacts, Stream, WorkerReport } from
 import { NO_USAGE, type Refusal } from '../model/observation.ts';
 import { activityText, errorText, FINAL_TEXT_BYTES, lastBytes } from './bounded-text.ts';
 import { type JsonObject, parseLine } from './json-lines.ts';
-import { type Sentinel, sentinelRefusal } from './sentinel.ts';
+import { type Sentinel, sentinelReader } from './sentinel.ts';
 
 /** The report while it is being written. Only the functions of this module keep it within its bounds. */
 export interface Draft {
@@ -73,10 +73,12 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
     refusal: null,
     resultSeen: false,
   };
+  const parse = facts.parse ?? parseLine;
+  const sentinelOf = sentinelReader(format.sentinels);
   let sentinel: Refusal | null = null;
   return {
     read(stream, line) {
-      const event = stream === 'stdout' ? parseLine(line) : null;
+      const event = stream === 'stdout' ? parse(line) : null;
       if (event !== null) {
         const seen = format.onEvent(event, draft);
         // Names come from the worker: keep them as bounded as everything else.
@@ -84,9 +86,10 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
         draft.sessionId = bounded(draft.sessionId);
         return seen;
       }
-      sentinel ??= sentinelRefusal(format.sentinels, stream, line, facts.now);
+      sentinel ??= sentinelOf(stream, line, facts.now);
       return format.onPlainLine?.(line, stream, draft) ?? NOTHING_SEEN;
     },
+    refusalTold: () => draft.refusal ?? sentinel,
     report() {
       const end = { ...draft };
       format.conclude?.(end);

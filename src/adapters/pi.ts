@@ -30,6 +30,14 @@ const SENTINELS: readonly Sentinel[] = [
 
 const CALLED_OFF = 'Retry cancelled';
 
+/**
+ * How the SDKs under it tell at their log level `info` that they try again by themselves (measured: openai and
+ * @anthropic-ai/sdk as 0.74.2 brings them). They obey a `Retry-After` of an hour, and no event says so.
+ */
+const SDK_RETRY =
+  /^\[log_[0-9a-f]+[^\]]*\] (?:\w+ \S+ failed with status ([45]\d\d) in \d+ms|connection (?:failed|timed out)) - retrying\b/;
+const LONGEST_LOG_LINE = 4096;
+
 function messageUsage(usage: JsonObject): Partial<Usage> {
   return {
     input_tokens: tokens(usage.input),
@@ -99,6 +107,12 @@ function piReader(facts: ReaderFacts = {}): EventReader {
             return NOTHING_SEEN;
         }
       },
+      onPlainLine(line, stream) {
+        const tried = stream === 'stderr' ? SDK_RETRY.exec(line.slice(0, LONGEST_LOG_LINE)) : null;
+        if (tried === null) return NOTHING_SEEN;
+        const code = tried[1] === undefined ? 'PROVIDER_UNREACHABLE' : providerCode(Number(tried[1]), '');
+        return providerWait(refusal(code ?? 'PROVIDER_ERROR', tried[0], 'stderr', facts.now));
+      },
     },
     facts,
   );
@@ -142,7 +156,7 @@ export const pi: Adapter = {
     ],
     settings: ['PI_CODING_AGENT_DIR'],
   },
-  environment: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
+  environment: { PI_OFFLINE: '1', PI_TELEMETRY: '0', OPENAI_LOG: 'info', ANTHROPIC_LOG: 'info' },
   stateFolders: [{ variable: 'PI_CODING_AGENT_DIR', path: '.pi/agent' }],
   loginFiles: [
     { variable: 'PI_CODING_AGENT_DIR', below: 'auth.json', path: '.pi/agent/auth.json' },

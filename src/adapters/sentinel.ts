@@ -21,13 +21,29 @@ export interface Sentinel {
 const COLOURS = /^(?:\r|\u001b\[[0-9;:]*m)+/;
 const ANY_COLOUR = /\u001b\[[0-9;:]*m/g;
 
+const RETURN = 0x0d;
+const ESCAPE = 0x1b;
+
 /** The line without the colour escapes before its first character. */
-export const uncoloured = (line: string): string => line.replace(COLOURS, '');
+export function uncoloured(line: string): string {
+  const first = line.charCodeAt(0);
+  return first === RETURN || first === ESCAPE ? line.replace(COLOURS, '') : line;
+}
 
 function codeOf({ code }: Sentinel, text: string): RefusalCode | null {
   if (code === 'read') return refusalCode(null, text);
   if (code === 'read-provider') return providerCode(null, text);
   return code === 'read-or-provider' ? (refusalCode(null, text) ?? 'PROVIDER_ERROR') : code;
+}
+
+/** `sentinelRefusal` for many lines, of which most are none: one pattern of all literals tells that at once. */
+export function sentinelReader(
+  sentinels: readonly Sentinel[],
+): (stream: Stream, line: string, now?: () => number) => Refusal | null {
+  if (sentinels.length === 0) return () => null;
+  const literals = sentinels.map(({ start }) => start.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
+  const any = new RegExp(`^(?:${literals.join('|')})`);
+  return (stream, line, now) => (any.test(uncoloured(line)) ? sentinelRefusal(sentinels, stream, line, now) : null);
 }
 
 /** The refusal that this line is, or null. */

@@ -14,6 +14,7 @@ export function textReader(sentinels: readonly Sentinel[], facts: ReaderFacts = 
       if (stream === 'stdout') words.add(`${line}\n`);
       return activity(line);
     },
+    refusalTold: () => refusal,
     report: () => ({
       status: null,
       error: null,

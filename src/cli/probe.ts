@@ -1,6 +1,7 @@
 /**
  * `agent-exec probe`: for each profile whether it can run here, in which version, and if not, why and what to do. Contacts
- * no provider, starts nothing but version and help commands, and leaves the repository alone.
+ * no provider, starts nothing but version and help commands, and leaves the repository alone. With `--live`, and only
+ * then, cli/probe-live.ts takes over and spends quota.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -17,11 +18,14 @@ import { err, ok, type Result } from '../model/result.ts';
 import { candidatesOf } from '../plan/candidates.ts';
 import { probeAll } from '../process/probe.ts';
 import { openProbeCache } from '../process/probe-cache.ts';
-import { CONFIG_FILE, fileFinding, readConfigFile, repositoryReader } from '../run/config-file.ts';
+import { CONFIG_FILE, configDigest, fileFinding, readConfigFile, repositoryReader } from '../run/config-file.ts';
 import { openStateRoot } from '../store/state-root.ts';
 import { diagnosticsText } from './diagnostics.ts';
 import type { CliIo } from './io.ts';
+import type { Home } from './live-receipts.ts';
 import { type ProbedProfile, probeJson, probeText } from './probe-answer.ts';
+import { probeLive } from './probe-live.ts';
+import { liveJson } from './probe-live-answer.ts';
 import { explainRepository, explainStateRoot } from './problems.ts';
 import { listenForSignals } from './signals.ts';
 
@@ -30,23 +34,38 @@ interface ProbeOptions {
   readonly config?: string;
   readonly stateDir?: string;
   readonly json?: boolean;
+  readonly live?: boolean;
+  readonly receipts?: string;
+  readonly timeout?: string;
 }
 
 const EXAMPLE = `
-Example:
+Examples:
   $ agent-exec probe claude codex
   PROFILE  AVAILABLE  VERSION  EXECUTABLE
   claude   yes        2.1.332  /usr/local/bin/claude
   codex    no         -        -
            EXECUTABLE_MISSING: codex was not found …
 
-Exit codes: 0 probed (whatever was found), 2 usage, 3 invalid configuration or no repository.`;
+  $ agent-exec probe --live claude --receipts out/
+  PROFILE  RESULT  VERSION  MODEL            SECONDS
+  claude   pass    2.1.332  claude-sonnet-5  9.4
+
+--live asks each enabled profile (or each one named), one at a time, through a whole run in a temporary repository,
+for one small file. Every request spends quota of the account behind it, or money where its cost is metered.
+
+Exit codes: 0 probed (whatever was found), 2 usage, 3 invalid configuration or no repository.
+With --live: 0 all passed, 4 none failed but some were unavailable, 6 some failed (a person must look),
+129/130/143 cancelled, 2 and 3 as above.`;
 
 /** The command; its exit code goes through `io`. */
 export function probeCommand(io: CliIo): Command {
   return new Command('probe')
-    .description('Says which profiles can run here, and why the others cannot. Contacts no provider.')
-    .argument('[profiles...]', 'profiles to probe (default: all)')
+    .description('Says which profiles can run here, and why the others cannot. Contacts no provider without --live.')
+    .argument('[profiles...]', 'profiles to probe (default: all; with --live: all that are enabled)')
+    .option('--live', 'ask each profile for real: SPENDS QUOTA of your accounts')
+    .option('--receipts <dir>', 'with --live: keep each receipt as <dir>/<profile>.json')
+    .option('--timeout <seconds>', 'with --live: limit for one profile (default: that of the policy, at most 300)')
     .option('--repo <path>', 'repository (default: the one that encloses the current folder)')
     .option('--config <file>', `configuration to read instead of the repository's ${CONFIG_FILE}`)
     .option('--state-dir <path>', 'where answers are remembered (default: AGENT_EXEC_STATE_DIR, /tmp/agent-exec-<uid>)')
@@ -56,14 +75,20 @@ export function probeCommand(io: CliIo): Command {
 }
 
 async function probe(io: CliIo, asked: readonly string[], options: ProbeOptions): Promise<number> {
+  const idle = (['receipts', 'timeout'] as const).find((name) => options[name] !== undefined && options.live !== true);
+  if (idle !== undefined) {
+    io.note(`agent-exec probe: --${idle} has a meaning with --live only.\n`);
+    return EXIT.usage;
+  }
   const repository = await findRepository(io, options);
   const read = repository.ok ? readPolicy(io, repository.value, options) : repository;
   if (!read.ok) {
-    if (options.json === true) await io.out(probeJson([], [], read.error));
+    const json = options.live === true ? liveJson : probeJson;
+    if (options.json === true) await io.out(json([], [], read.error));
     io.note(diagnosticsText(read.error, { enabled: false }));
     return EXIT['invalid-config'];
   }
-  const policy = read.value;
+  const { policy, digest } = read.value;
   const known = Object.keys(policy.profiles);
   const unknown = asked.find((name) => !known.includes(name));
   if (unknown !== undefined) {
@@ -72,19 +97,15 @@ async function probe(io: CliIo, asked: readonly string[], options: ProbeOptions)
     );
     return EXIT.usage;
   }
-  const notes = await repositoryNotes(repository.ok ? (repository.value?.facts ?? null) : null);
+  const home = repository.ok ? repository.value : null;
+  if (options.live === true) return probeLive(io, { policy, digest, asked: [...new Set(asked)], home, options });
+  const notes = await repositoryNotes(home?.facts ?? null);
   const names = asked.length === 0 ? known : [...new Set(asked)];
-  const probed = await probeProfiles(io, policy, names, repository.ok ? repository.value : null, options);
+  const probed = await probeProfiles(io, policy, names, home, options);
   if (probed.kind === 'stopped') return CANCEL_EXIT[probed.by];
   notes.push(...probed.notes);
   await io.out(options.json === true ? probeJson(probed.profiles, notes, []) : probeText(probed.profiles, notes));
   return EXIT.success;
-}
-
-/** Where the configuration lies; without facts where there is no commit yet, which a probe does not need. */
-interface Home {
-  readonly worktree: string;
-  readonly facts: RepositoryFacts | null;
 }
 
 /** Null where a configuration is named and there is no repository: nothing of one is then needed. */
@@ -97,7 +118,12 @@ async function findRepository(io: CliIo, options: ProbeOptions): Promise<Result<
   return err([fileFinding(options.repo ?? '.', code, message, null)]);
 }
 
-function readPolicy(io: CliIo, repository: Home | null, options: ProbeOptions): Result<Policy, Diagnostic[]> {
+interface ReadPolicy {
+  readonly policy: Policy;
+  readonly digest: string;
+}
+
+function readPolicy(io: CliIo, repository: Home | null, options: ProbeOptions): Result<ReadPolicy, Diagnostic[]> {
   const shownAs = options.config ?? CONFIG_FILE;
   const path =
     options.config === undefined ? join(repository?.worktree ?? '', CONFIG_FILE) : resolve(io.cwd(), shownAs);
@@ -105,7 +131,7 @@ function readPolicy(io: CliIo, repository: Home | null, options: ProbeOptions): 
   if (!bytes.ok) return err([bytes.error]);
   const readFile = repository === null ? {} : { readFile: repositoryReader(repository.worktree) };
   const parsed = parsePolicy({ file: shownAs, bytes: bytes.value, ...readFile });
-  return parsed.ok ? ok(parsed.value.policy) : parsed;
+  return parsed.ok ? ok({ policy: parsed.value.policy, digest: configDigest(bytes.value) }) : parsed;
 }
 
 async function repositoryNotes(facts: RepositoryFacts | null): Promise<string[]> {

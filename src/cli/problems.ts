@@ -136,13 +136,13 @@ export function explainStateRoot(problem: StateRootProblem): Explained {
   }
 }
 
-/** Why no receipt can be written there; a usage error, exit 2. */
-export function explainReceiptPath(problem: ReceiptPathProblem): Explained {
+/** Why no receipt can be written there; a usage error, exit 2. `flag` is the one that named the place. */
+export function explainReceiptPath(problem: ReceiptPathProblem, flag = '--receipt'): Explained {
   const code = 'RECEIPT_PATH_INVALID';
-  const at = `--receipt ${problem.path}`;
+  const at = `${flag} ${problem.path}`;
   switch (problem.kind) {
     case 'empty':
-      return { code, message: '--receipt is empty.' };
+      return { code, message: `${flag} is empty.` };
     case 'exists':
       return { code, message: `${at} exists (${problem.what}); a receipt never replaces anything. Name a new file.` };
     case 'parent-missing':

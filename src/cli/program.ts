@@ -8,10 +8,15 @@ import { neutralise } from '../receipt/neutralise.ts';
 import { type CliIo, CurrentFolderGone } from './io.ts';
 import { VERSION } from './version.ts';
 
-type Load = (io: CliIo) => Promise<Command>;
+interface CommandEntry {
+  readonly about: string;
+  readonly load: (io: CliIo) => Promise<Command>;
+  /** Exit code of a bug, where the usual one is an answer of the command. */
+  readonly bugExit?: number;
+}
 
 /** Name -> what it is for, and how it is loaded. */
-const COMMANDS: Record<string, { readonly about: string; readonly load: Load }> = {
+const COMMANDS: Record<string, CommandEntry> = {
   validate: {
     about: 'check AGENT-EXECUTION.md, all findings at once',
     load: async (io) => (await import('./validate.ts')).validateCommand(io),
@@ -23,6 +28,11 @@ const COMMANDS: Record<string, { readonly about: string; readonly load: Load }> 
   run: {
     about: 'hand one unit to the first candidate that can do it',
     load: async (io) => (await import('./run.ts')).runCommand(io),
+  },
+  refused: {
+    about: "whether a CLI's log shows that its provider refused",
+    load: async (io) => (await import('./refused.ts')).refusedCommand(io),
+    bugExit: EXIT.usage,
   },
   schema: {
     about: 'print the JSON Schema of a record',
@@ -62,9 +72,9 @@ function speakThrough(command: Command, io: CliIo): Command {
 
 /** Runs one command line. Never throws; the exit code is set through `io`. */
 export async function main(args: readonly string[], io: CliIo): Promise<void> {
+  const name = args[0] === 'help' ? args[1] : args[0];
+  const known = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   try {
-    const name = args[0] === 'help' ? args[1] : args[0];
-    const known = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (known === undefined) {
       if (args[0] === 'help' && args.length === 1) {
         await overview(io).parseAsync(['--help'], { from: 'user' });
@@ -89,6 +99,6 @@ export async function main(args: readonly string[], io: CliIo): Promise<void> {
     io.note(`agent-exec: internal error: ${neutralise(message).replace(/\s*\n\s*/g, ' | ')}\n`);
     // Outside of a run there is no directory to keep a stack in.
     if (io.env.AGENT_EXEC_DEBUG) io.note(`${error instanceof Error ? error.stack : ''}\n`);
-    io.exit(EXIT.internalError);
+    io.exit(known?.bugExit ?? EXIT.internalError);
   }
 }

@@ -6,6 +6,7 @@ import { Argument, Command } from 'commander';
 import * as z from 'zod';
 import { policy } from '../model/config.ts';
 import { receipt } from '../model/receipt.ts';
+import { refused } from '../model/refused.ts';
 import { summary } from '../model/summary.ts';
 import { telemetryEvent } from '../model/telemetry.ts';
 import { unit } from '../model/unit.ts';
@@ -18,6 +19,7 @@ const SCHEMAS = {
   receipt: { definition: receipt, io: 'output' },
   telemetry: { definition: telemetryEvent, io: 'output' },
   summary: { definition: summary, io: 'output' },
+  refused: { definition: refused, io: 'output' },
 } as const satisfies Record<string, { readonly definition: z.ZodType; readonly io: 'input' | 'output' }>;
 type SchemaName = keyof typeof SCHEMAS;
 const NAMES = Object.keys(SCHEMAS) as SchemaName[];

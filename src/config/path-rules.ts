@@ -79,7 +79,8 @@ export function refusalSource(adapter: AdapterView, readFile: ReadFile | undefin
   const text = readFile(source.value);
   if (text === null) {
     const message = `there is no readable file ${quote(source.value)} in the repository`;
-    return [errorAt('REFUSAL_SOURCE_MISSING', source.span, message, 'Name the file that holds the literals.')];
+    const hint = 'Name the regular file, of at most 256 KiB and inside the repository, that holds the literals.';
+    return [errorAt('REFUSAL_SOURCE_MISSING', source.span, message, hint)];
   }
   return sentinelDrift(refusalPrefixes, source, text);
 }

@@ -115,6 +115,8 @@ export interface WorkerReport {
  */
 export interface EventReader {
   read(stream: Stream, line: string): readonly Observation[];
+  /** The refusal told last, whatever came of it: `report` decides. Costs nothing, so it may be asked after each line. */
+  refusalTold(): Refusal | null;
   report(): WorkerReport;
 }
 
@@ -124,6 +126,8 @@ export interface ReaderFacts {
   readonly workspace?: string;
   /** Milliseconds since the epoch, to turn a moment ("resets at …") into `retry_after_seconds`. */
   readonly now?: () => number;
+  /** Reads a line as a JSON object, else null, as adapters/json-lines.ts does; for many readers of the same lines to share. */
+  readonly parse?: (line: string) => Readonly<Record<string, unknown>> | null;
 }
 
 /** Characters of one output line that a reader gets to see; the rest of a longer line is dropped for reading. */

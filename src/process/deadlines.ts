@@ -5,6 +5,7 @@
  * Idle means no output and no readable event. A line that only says "I am retrying my provider" is neither: it starts
  * the provider's clock, which only a readable event stops.
  */
+import { waitingSaid } from '../adapters/provider-wait.ts';
 import type { Observation, Stream } from '../model/adapter.ts';
 import type { Refusal } from '../model/observation.ts';
 import type { StopReason } from './ending.ts';
@@ -47,11 +48,10 @@ export interface Reading {
 export function afterReading(clocks: Clocks, reading: Reading, now: number): Clocks {
   let { activeAt, waiting, finishedAt } = clocks;
   for (const observations of reading.lines) {
-    const wait = observations.findLast((one) => one.kind === 'provider-wait');
-    const works = observations.some((one) => one.kind !== 'provider-wait');
-    if (works) waiting = null;
-    else if (wait?.kind === 'provider-wait') waiting = { since: waiting?.since ?? now, refusal: wait.refusal };
-    if (works || wait === undefined) activeAt = now;
+    const said = waitingSaid(observations);
+    if (said === 'works') waiting = null;
+    else if (said !== null) waiting = { since: waiting?.since ?? now, refusal: said };
+    if (said === 'works' || said === null) activeAt = now;
     if (finishedAt === null && observations.some((one) => one.kind === 'finished')) finishedAt = now;
   }
   const pending = reading.partial ? now : clocks.startedAt;

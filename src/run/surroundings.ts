@@ -22,6 +22,8 @@ export interface Surroundings {
   /** Aborted with the signal's name where the host asks the run to end. */
   readonly stop: AbortSignal;
   readonly progress: Progress;
+  /** Absolute folders that no worker may write either, under `guard`; a live probe protects the checkout it is called from. */
+  readonly alsoReadOnly?: readonly string[];
 }
 
 /** The name of the signal that asked the run to end, or null. */

@@ -2,9 +2,10 @@
 import { constants } from 'node:fs';
 import { open, stat, writeFile } from 'node:fs/promises';
 import { workerEnvironment } from '../adapters/environment.ts';
+import { refusalAtEnd } from '../adapters/provider-wait.ts';
 import { statePaths } from '../adapters/state-path.ts';
 import type { Invocation, Observation, Unavailable, WorkerReport } from '../model/adapter.ts';
-import type { Isolation, Refusal } from '../model/observation.ts';
+import type { Isolation } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { type Containment, mechanismName } from '../process/containment.ts';
 import type { MountWishes } from '../process/mounts.ts';
@@ -59,8 +60,15 @@ export function mountsFor(
 ): MountWishes {
   const { repository } = run.plan;
   return {
-    // The whole root: other runs' receipts and the probe cache are believed too.
-    readOnly: [repository.worktree, repository.gitDir, repository.commonDir, repository.objectsDir, run.stateRoot],
+    readOnly: [
+      repository.worktree,
+      repository.gitDir,
+      repository.commonDir,
+      repository.objectsDir,
+      // The whole root: other runs' receipts and the probe cache are believed too.
+      run.stateRoot,
+      ...(run.around.alsoReadOnly ?? []),
+    ],
     writable: [workspace.path, workspace.privateGitDir, places.tmp, ...stateFolders],
   };
 }
@@ -136,12 +144,6 @@ async function readResultFile(path: string): Promise<string> {
   }
 }
 
-/**
- * A worker stopped while it said that it waits for its provider was refused, in the words of its last such event: the
- * timeout only says when somebody stopped waiting.
- */
-const refusalOf = (report: WorkerReport, waiting: Refusal | null): Refusal | null => report.refusal ?? waiting;
-
 /** Runs the worker to its end. Never throws for what it does. */
 export async function runWorker(
   run: Run,
@@ -184,5 +186,5 @@ export async function runWorker(
   });
   const read = reader.report();
   const finalText = read.finalText === '' ? await readResultFile(places.result) : read.finalText;
-  return { outcome, report: { ...read, finalText, refusal: refusalOf(read, outcome.providerWait) } };
+  return { outcome, report: { ...read, finalText, refusal: refusalAtEnd(read, outcome.providerWait) } };
 }

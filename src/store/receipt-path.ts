@@ -23,7 +23,8 @@ export type ReceiptPathProblem =
 interface ReceiptPathRequest {
   readonly path: string;
   readonly cwd: string;
-  readonly worktree: string;
+  /** Null where there is no repository that a receipt could become a change of. */
+  readonly worktree: string | null;
   /** Every git directory of the repository: this worktree's own and the shared one. */
   readonly gitDirectories: readonly string[];
   /** True where git ignores an untracked file of that path, relative to the worktree; false for a tracked one. */
@@ -104,6 +105,7 @@ async function repositoryProblem(
     }
     if (inside !== null) return null;
   }
+  if (request.worktree === null) return null;
   const inRepository = below(await realpath(request.worktree), real);
   if (inRepository === null || (await request.isIgnored(inRepository))) return null;
   return { kind: 'not-ignored', path, inRepository };

@@ -2,14 +2,17 @@
 
 const plain = (model: string): string => model.toLowerCase().replace(/[^a-z0-9]/g, '');
 
+const words = (model: string): Set<string> => new Set(model.toLowerCase().match(/[a-z0-9.]+/g));
+const holds = (all: Set<string>, some: Set<string>): boolean => [...some].every((word) => all.has(word));
+
 /**
- * CLIs report a label (`Gemini 4 Argon (High)`), a dated slug (`claude-sonnet-5-20260801`) or a slug without its provider
- * (`deepseek-v4` for `deepseek/deepseek-v4`), so only names of which neither holds the other contradict.
+ * CLIs report a label (`Gemini 4 Argon (High)`), one with its words in another order (`Claude 4.6 Opus (Thinking)` for
+ * `opus-4.6-thinking`), a dated slug (`claude-sonnet-5-20260801`) or a slug without its provider (`deepseek-v4` for
+ * `deepseek/deepseek-v4`), so only names of which neither holds the other contradict.
  */
 export function contradicts(requested: string, reported: string): boolean {
-  const bare = requested.slice(requested.lastIndexOf('/') + 1);
-  const wanted = plain(bare);
-  const said = plain(reported.slice(reported.lastIndexOf('/') + 1));
-  if (wanted === '' || said === '') return false;
-  return !said.includes(wanted) && !wanted.includes(said);
+  const [wanted, said] = [requested, reported].map((name) => name.slice(name.lastIndexOf('/') + 1)) as [string, string];
+  if (plain(wanted) === '' || plain(said) === '') return false;
+  if (plain(said).includes(plain(wanted)) || plain(wanted).includes(plain(said))) return false;
+  return !holds(words(said), words(wanted)) && !holds(words(wanted), words(said));
 }

@@ -198,7 +198,7 @@ test('every start is told to stay as it is and to itself', () => {
       OPENCODE_PRINT_LOGS: '1',
       OPENCODE_LOG_LEVEL: 'ERROR',
     },
-    pi: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
+    pi: { PI_OFFLINE: '1', PI_TELEMETRY: '0', OPENAI_LOG: 'info', ANTHROPIC_LOG: 'info' },
   });
 });
 

@@ -63,14 +63,28 @@ describe('cursor', () => {
       cursor,
       json(
         { type: 'retry', message: '[resource_exhausted] Error' },
-        { type: 'connection', subtype: 'reconnecting' },
-        { type: 'connection', subtype: 'reconnected' },
+        { type: 'retry', error: { message: 'RetriableError: [unavailable] PING timed out' } },
+        { type: 'retry', message: 'something else' },
+        { type: 'connection', subtype: 'reconnecting', attempt: 1 },
+        { type: 'retry', subtype: 'starting', attempt: 1 },
+        { type: 'connection', subtype: 'established' },
       ),
     );
     expect(observations.map((one) => one.kind === 'provider-wait' && one.refusal.code)).toEqual([
       'RATE_LIMITED',
       'PROVIDER_UNREACHABLE',
+      'PROVIDER_ERROR',
+      'PROVIDER_UNREACHABLE',
+      'PROVIDER_UNREACHABLE',
     ]);
+  });
+  test('a retry of which no reason is known', () => {
+    const { observations } = readLines(cursor, json({ type: 'retry', subtype: 'starting' }));
+    expect(observations).toMatchObject([{ kind: 'provider-wait', refusal: { code: 'PROVIDER_ERROR', line: 'retry' } }]);
+  });
+  test('connected again is the end of waiting', () => {
+    const { observations } = readLines(cursor, json({ type: 'connection', subtype: 'reconnected' }));
+    expect(observations).toEqual([{ kind: 'activity', text: 'reconnected' }]);
   });
 });
 
@@ -111,6 +125,8 @@ describe('agy', () => {
     ['no response at all', [], { response: '' }],
     ['a denied action', [], { denied_actions: [{ tool: 'shell' }] }],
     ['its own timeout', ['e> print timeout after 870s'], {}],
+    ['its own timeout, as 1.2 says it', ['e> [agy] print timeout after 870s with turn in progress'], {}],
+    ['its own timeout, as older ones say it', ['e> Error: timed out waiting for response'], {}],
     ['an AGY_ERROR line', ['e> AGY_ERROR: something'], {}],
     ['an error line', ['e> \u001b[31merror: something'], {}],
     ['no output for want of permission', ['e> jetski: no output produced'], {}],
@@ -139,9 +155,17 @@ describe('agy', () => {
   test('no result at all', () => {
     expect(readLines(agy, json(init, delta('x')), facts).report).toMatchObject({ status: null, resultMissing: true });
   });
-  test('waiting for a login is waiting on the provider', () => {
-    const { observations } = readLines(agy, ['e> Waiting for authentication (timeout 60s)...']);
-    expect(observations).toMatchObject([{ kind: 'provider-wait', refusal: { code: 'AUTH_REQUIRED' } }]);
+  test.each(['', 'e> '])('a login that nobody will make is the end, on either stream (%j)', (stream) => {
+    const { observations, report } = readLines(agy, [`${stream}Waiting for authentication (timeout 60s)...`]);
+    expect(observations).toMatchObject([
+      { kind: 'provider-wait', refusal: { code: 'AUTH_REQUIRED' } },
+      { kind: 'finished' },
+    ]);
+    expect(report.refusal).toMatchObject({ code: 'AUTH_REQUIRED', source: stream === '' ? 'stdout' : 'stderr' });
+  });
+  test('the same words of a tool, once it works, end nothing', () => {
+    const { observations } = readLines(agy, [...json(init), 'e> Waiting for authentication (timeout 60s)...']);
+    expect(observations).toMatchObject([{ kind: 'provider-wait' }]);
   });
 });
 
@@ -212,6 +236,39 @@ test('names that a worker gives are bounded', () => {
   const { model, sessionId } = readLines(adapter('claude'), json(init)).report;
   expect(model?.length).toBeLessThanOrEqual(200);
   expect(sessionId?.length).toBeLessThanOrEqual(200);
+});
+
+describe('the retries of pi’s SDKs', () => {
+  const codes = (lines: readonly string[]) =>
+    readLines(adapter('pi'), lines).observations.map((one) =>
+      one.kind === 'provider-wait' ? `${one.refusal.code} by ${one.refusal.source}` : one.kind,
+    );
+  const post = '[log_1aa72c] post http://localhost/v1/chat/completions';
+  test.each([
+    [`${post} failed with status 429 in 59ms - retrying, 2 attempts remaining`, 'RATE_LIMITED'],
+    [`${post} failed with status 503 in 5ms - retrying, 1 attempts remaining`, 'PROVIDER_ERROR'],
+    [`${post} failed with status 409 in 5ms - retrying, 1 attempts remaining`, 'PROVIDER_ERROR'],
+    [
+      '[log_0f, retryOf: log_1a, request-id: "r"] post https://x/y failed with status 529 in 5ms - retrying, 1 attempts remaining',
+      'OVERLOADED',
+    ],
+    ['[log_f50dc1] connection failed - retrying, 2 attempts remaining', 'PROVIDER_UNREACHABLE'],
+    ['[log_f50dc1] connection timed out - retrying, 2 attempts remaining', 'PROVIDER_UNREACHABLE'],
+  ])('what its SDK retries by itself is waiting on the provider: %s', (line, code) => {
+    expect(codes([`e> ${line}`])).toEqual([`${code} by stderr`]);
+    // The agent's own words are on the other stream.
+    expect(codes([line])).toEqual([]);
+  });
+  test.each([
+    `${post} succeeded with status 200 in 38ms`,
+    `${post} failed with status 401 in 3ms - error; not retryable`,
+    `${post} failed with status 429 in 3ms - error; no more retries left`,
+    `said: ${post} failed with status 429 in 59ms - retrying, 2 attempts remaining`,
+  ])('nothing else of its log is: %s', (line) => {
+    const { observations, report } = readLines(adapter('pi'), [`e> ${line}`]);
+    expect(observations).toEqual([]);
+    expect(report.refusal).toBeNull();
+  });
 });
 
 describe('codex', () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { customAdapter } from '../../src/adapters/custom.ts';
 import { refusalCode, statusIn } from '../../src/adapters/refusal.ts';
 import { builtInAdapter, builtInAdapters } from '../../src/adapters/registry.ts';
-import { sentinelRefusal } from '../../src/adapters/sentinel.ts';
+import { sentinelReader, sentinelRefusal } from '../../src/adapters/sentinel.ts';
 import type { Adapter } from '../../src/model/adapter.ts';
 import { readLines } from './request.ts';
 
@@ -96,6 +96,33 @@ test('law: a literal fires exactly at the start of a line, behind colours alone'
       expect(fires).toBe(`${bare}REFUSED: `.startsWith('REFUSED: '));
       expect(sentinelRefusal(sentinels, 'stdout', line)).toBeNull();
     }),
+  );
+});
+
+test('law: looking for all literals at once finds what looking for each finds', () => {
+  const special = fc.constantFrom(
+    '[a] ',
+    'a.b(',
+    'x|y',
+    '^$',
+    '\\d+',
+    'C:\\',
+    '{1,2}',
+    '*?',
+    '/-',
+    '“q”',
+    '\u2028',
+    '\ud83d',
+  );
+  const word = fc.oneof(special, fc.string({ minLength: 1, maxLength: 3 }));
+  const before = fc.constantFrom('', '', '\r', '\u001b[31m', ' ', '\n');
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 5 }), before, word, fc.string(), (starts, front, middle, end) => {
+      const sentinels = starts.map((start) => ({ start, streams: ['stderr'] as const, code: 'OVERLOADED' as const }));
+      const line = front + middle + end;
+      expect(sentinelReader(sentinels)('stderr', line)).toEqual(sentinelRefusal(sentinels, 'stderr', line));
+    }),
+    { numRuns: 2000 },
   );
 });
 

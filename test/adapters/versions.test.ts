@@ -6,6 +6,7 @@ import { isOlder } from '../../src/adapters/version.ts';
 import type { Adapter, ProbeOutput } from '../../src/model/adapter.ts';
 import { BUILT_IN_ADAPTERS } from '../../src/model/config.ts';
 import { missingFlags } from '../../src/process/probe.ts';
+import { request } from './request.ts';
 
 const adapter = (name: string): Adapter => builtInAdapter(name) as Adapter;
 const said = (stdout: string, stderr = '', code: number | null = 0): ProbeOutput => ({ stdout, stderr, code });
@@ -76,6 +77,38 @@ test.each([
   const { requiredFlags } = adapter(name).probe;
   expect(requiredFlags.length).toBeGreaterThan(0);
   expect(missingFlags(help(file), requiredFlags)).toEqual([]);
+});
+
+test.each([
+  ['claude', ['--print', '--dangerously-skip-permissions', '--output-format', '--model', '--no-session-persistence']],
+  ['codex', ['--json', '--skip-git-repo-check', '--sandbox', '--model', '--cd', '--output-last-message', '--color']],
+  ['opencode', ['--auto', '--format', '--model', '--dir']],
+  ['pi', ['--print', '--mode', '--no-session', '--provider', '--model']],
+  ['kimi', ['--prompt', '--output-format', '--model']],
+  [
+    'cursor',
+    ['--print', '--output-format', '--force', '--trust', '--sandbox', '--workspace', '--model', 'CURSOR_API_KEY'],
+  ],
+  [
+    'antigravity',
+    ['--print', '--output-format', '--print-timeout', '--dangerously-skip-permissions', '--model', '--add-dir'],
+  ],
+] as const)('%s is not run where its help lacks one of %j', (name, flags) => {
+  expect(missingFlags('', adapter(name).probe.requiredFlags).sort()).toEqual([...flags].sort());
+});
+
+test.each([
+  ['claude', 'claude-2.1.197'],
+  ['codex', 'codex-0.171.0'],
+  ['opencode', 'opencode-1.18.33'],
+  ['pi', 'pi-0.74.2'],
+  ['pi', 'pi-1.6.0'],
+  ['kimi', 'kimi-2.1.0'],
+] as const)('%s: the help of %s shows every long flag that a run uses', (name, file) => {
+  const made = adapter(name).invoke(request({ model: 'some/model', ...(name === 'kimi' ? {} : { effort: 'high' }) }));
+  if (!made.ok) throw new Error(made.error.message);
+  const used = made.value.args.filter((item) => /^--[a-z][a-z-]+$/.test(item));
+  expect(missingFlags(help(file), used)).toEqual([]);
 });
 
 test('no program’s help passes for another’s', () => {

@@ -4,6 +4,7 @@ import type { CliIo } from '../../src/cli/io.ts';
 import { schemaCommand } from '../../src/cli/schema.ts';
 import { policy } from '../../src/model/config.ts';
 import { receipt as receiptDefinition } from '../../src/model/receipt.ts';
+import { type Refused, refused as refusedDefinition } from '../../src/model/refused.ts';
 import { summary as summaryDefinition } from '../../src/model/summary.ts';
 import { telemetryEvent } from '../../src/model/telemetry.ts';
 import { unit as unitDefinition } from '../../src/model/unit.ts';
@@ -40,6 +41,17 @@ const config = {
   roles: { repair: ['a'], test: { candidates: ['a'], expects: 'either' } },
   profiles: { a: { adapter: 'claude' } },
 };
+const refused: Refused = {
+  schema: 'agent-exec-refused/v1',
+  refused: true,
+  adapter: 'codex',
+  code: 'RATE_LIMITED',
+  retry_after_seconds: 20,
+  line: 'slow down',
+  source: 'event',
+  line_number: 7,
+  bytes_read: 4096,
+};
 const EXAMPLES = {
   config: { id: 'agent-execution/v1', definition: policy, example: config },
   unit: { id: 'agent-exec-unit/v1', definition: unitDefinition, example: plan.unit },
@@ -50,6 +62,7 @@ const EXAMPLES = {
     example: attemptEvent(attempt(), { runId: RUN_ID, unitId: 'u', role: 'repair' }),
   },
   summary: { id: 'agent-exec-summary/v1', definition: summaryDefinition, example: summarise(receipt(), '/r.json') },
+  refused: { id: 'agent-exec-refused/v1', definition: refusedDefinition, example: refused },
 } as const;
 
 /** Every keyword of a schema and where it stands. */
@@ -110,7 +123,7 @@ test('a fitted summary is still described', async () => {
 });
 
 test('an unknown name is a usage error that lists the known ones; help has an example', async () => {
-  await expect(schema('nonsense')).rejects.toThrow(/config, unit, receipt, telemetry, summary/);
+  await expect(schema('nonsense')).rejects.toThrow(/config, unit, receipt, telemetry, summary, refused/);
   await expect(schema()).rejects.toThrow(CommanderError);
   const help: string[] = [];
   schemaCommand({} as CliIo)

@@ -271,6 +271,71 @@ describe('files that cannot be read: one clear error, exit 3', () => {
   });
 });
 
+describe('refusal_source must hold each of refusal_prefixes, letter by letter', () => {
+  /** `source` is what stands at the path, in its own words or made by a function. */
+  async function codes(source: string | Uint8Array | ((path: string) => void), literal = '"Quota exceeded:"') {
+    const root = repository(
+      edit('tools/own.py', 'tools/deep/er/own.py').replace('["Quota exceeded:"]', () => `["Daily limit", ${literal}]`),
+    );
+    const path = join(root, 'tools/deep/er/own.py');
+    mkdirSync(join(path, '..'), { recursive: true });
+    if (typeof source === 'function') source(path);
+    else writeFileSync(path, source);
+    const { code, out } = await validate(['--json'], { cwd: root });
+    const { findings } = JSON.parse(out) as { findings: { code: string; message: string; line: number }[] };
+    expect(code).toBe(findings.length === 0 ? 0 : 3);
+    return findings.map((finding) => finding.code);
+  }
+  const BOTH = 'say("Daily limit")\nsay("Quota exceeded: come back")\n';
+
+  test('found in a folder, with CRLF, behind a byte order mark, in a file that is not UTF-8, through a link inside', async () => {
+    expect(await codes(BOTH)).toEqual([]);
+    expect(await codes(BOTH.replaceAll('\n', '\r\n'))).toEqual([]);
+    expect(await codes(`\ufeff${BOTH}`)).toEqual([]);
+    expect(await codes(Buffer.concat([Buffer.from([0xff, 0xc3, 0x28, 0, 0x80]), Buffer.from(BOTH)]))).toEqual([]);
+    const linked = (path: string): void => {
+      writeFileSync(join(path, '../real.py'), BOTH);
+      symlinkSync('real.py', path);
+    };
+    expect(await codes(linked)).toEqual([]);
+  });
+
+  test('drift: one finding for each literal that is gone, at the literal', async () => {
+    expect(await codes('say("Daily limit")\n')).toEqual(['SENTINEL_DRIFT']);
+    expect(await codes('')).toEqual(['SENTINEL_DRIFT', 'SENTINEL_DRIFT']);
+    const root = repository();
+    writeFileSync(join(root, 'tools/own.py'), 'print("Over quota: come back")\n');
+    const { code, out } = await validate([], { cwd: root });
+    expect(out).toContain(`:54:24 error SENTINEL_DRIFT "Quota exceeded:" is no longer in "tools/own.py"`);
+    expect(out).toContain('hint: The program says it differently now');
+    expect(code).toBe(3);
+  });
+
+  test('neither other cases, nor a literal over two lines, nor one that the source escapes', async () => {
+    expect(await codes(BOTH.toUpperCase())).toEqual(['SENTINEL_DRIFT', 'SENTINEL_DRIFT']);
+    expect(await codes(BOTH.replace('Quota ', 'Quota\\\n'))).toEqual(['SENTINEL_DRIFT']);
+    expect(await codes(BOTH.replace('Quota', '\\"Quota\\" is'), `'"Quota" is'`)).toEqual(['SENTINEL_DRIFT']);
+    expect(await codes(BOTH.replace('"Quota', `'"Quota" is`), `'"Quota" is'`)).toEqual([]);
+    const latin1 = Buffer.from(BOTH.replace('Quota', 'Quotité'), 'latin1');
+    expect(await codes(latin1, '"Quotité exceeded:"')).toEqual(['SENTINEL_DRIFT']);
+  });
+
+  test('what is not a readable file of the repository holds nothing', async () => {
+    const outside = join(mkdtempSync(join(tmpdir(), 'ax-out-')), 'own.py');
+    writeFileSync(outside, BOTH);
+    const missing = ['REFUSAL_SOURCE_MISSING'];
+    expect(await codes((path) => symlinkSync(outside, path))).toEqual(missing);
+    expect(await codes((path) => symlinkSync('nowhere', path))).toEqual(missing);
+    expect(await codes((path) => mkdirSync(path))).toEqual(missing);
+    expect(await codes((path) => void execFileSync('mkfifo', [path]))).toEqual(missing);
+    expect(await codes(() => {})).toEqual(missing);
+    const padded = (bytes: number): string => BOTH + '#'.repeat(bytes - BOTH.length);
+    expect(await codes(padded(256 * 1024))).toEqual([]);
+    expect(await codes(padded(256 * 1024 + 1))).toEqual(missing);
+    expect(await codes(padded(100 * 1024 * 1024))).toEqual(missing);
+  });
+});
+
 test.each(['json', 'github'])('%s holds no raw control or direction character', async (format) => {
   const config = VALID.replace('execution:', 'execution: # \u202e \u001b[31m');
   const { out } = await validate(['--format', format], { cwd: repository(config) });

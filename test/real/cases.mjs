@@ -83,7 +83,7 @@ const PAIRS = [
 ];
 /** The main job: both do it; a refused one hands over to the other; all refused is the host's turn. @type {Case[]} */
 const MAIN_JOB = [
-  ...['claude', 'codex'].map((cli) => caseOf({ cli, scenario: 'write-file' })),
+  ...PAIRS[0].map((cli) => caseOf({ cli, scenario: 'write-file' })),
   ...PAIRS.flatMap(([first, second]) => [
     caseOf({ cli: first, scenario: '401' }, { cli: second, scenario: 'write-file' }),
     caseOf({ cli: first, scenario: '429' }, { cli: second, scenario: 'write-file' }),
@@ -91,12 +91,15 @@ const MAIN_JOB = [
   ]),
 ];
 
+/** @returns {Case[]} the main job, in a clone of a real repository */
+export const mainJob = () => MAIN_JOB.map((test) => ({ ...test, name: `clone: ${test.name}`, inClone: true }));
+
 /**
  * @param {readonly string[]} clis
- * @returns {Case[]} the main job in a clone, then what every other CLI must do at least
+ * @returns {Case[]} the main job, then what every other CLI must do at least
  */
 export const coreCases = (clis) => [
-  ...MAIN_JOB.map((test) => ({ ...test, inClone: true })),
+  ...mainJob(),
   ...tableCases(
     clis.filter((cli) => !PAIRS[0].includes(cli)),
     ['write-file', '401', '429'],

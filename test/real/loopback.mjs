@@ -9,6 +9,8 @@ const MODEL = 'scripted-model';
 /**
  * @typedef {object} Pointing
  * @property {'auto' | string} model the profile's model
+ * @property {string} [strangersModel] the same for a user who never logged in, where the model of a provider of one's own
+ *   would not do
  * @property {'metered' | 'subscription'} cost `metered` where the made-up key goes by an API-key variable
  * @property {readonly string[]} home what the CLI may leave in HOME, folders and files at its top
  * @property {(target: Target) => Record<string, string>} env
@@ -60,22 +62,26 @@ export const POINTING = {
   },
   pi: {
     model: `scripted/${MODEL}`,
+    strangersModel: 'anthropic/claude-sonnet-4-5',
     cost: 'subscription',
     home: ['.pi'],
     env: () => ({}),
-    files: ({ base, key }) => ({
-      '.pi/agent/models.json': json({
-        providers: {
-          scripted: given({
-            baseUrl: `${base}/v1`,
-            api: 'openai-completions',
-            // A provider of one's own must name a key; without one it is a variable that is not set.
-            apiKey: key ?? '$NO_SUCH_KEY',
-            models: [{ id: MODEL, contextWindow: 128_000, maxTokens: 8_000 }],
-          }),
-        },
-      }),
-    }),
+    // A provider of one's own must name a key, and 0.7x sends the name of an unset variable as one.
+    files: ({ base, key }) =>
+      key === null
+        ? {}
+        : {
+            '.pi/agent/models.json': json({
+              providers: {
+                scripted: {
+                  baseUrl: `${base}/v1`,
+                  api: 'openai-completions',
+                  apiKey: key,
+                  models: [{ id: MODEL, contextWindow: 128_000, maxTokens: 8_000 }],
+                },
+              },
+            }),
+          },
   },
   kimi: {
     model: 'auto',

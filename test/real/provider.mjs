@@ -131,12 +131,20 @@ async function serve(request, response, { counts, outside, log, bodies }) {
 /** A side request offers no tools: it is a title or a summary, and gets words. */
 function turnOf(step, asked) {
   if (step.kind === 'text') return step;
+  const file = step.kind === 'obey' ? fileAskedFor(asked.text) : step;
   const call =
-    step.kind === 'write'
-      ? writeCall(asked.tools, step, workingFolder(asked.text))
-      : shellCall(asked.tools, step.command);
+    step.kind === 'shell'
+      ? shellCall(asked.tools, step.command)
+      : writeCall(asked.tools, file, workingFolder(asked.text));
   if (call === null) return { kind: 'text', text: asked.tools.length === 0 ? 'A title' : 'No tool can do this.' };
   return { kind: 'call', id: `call_${asked.toolResults + 1}`, call };
+}
+
+/** What a live probe wants, by the command that its prompt names. A prompt of another kind gets another file. */
+function fileAskedFor(text) {
+  const [, line = 'nothing was asked for', file = 'notes/worker.md'] =
+    /^printf '%s\\n' '([^'\n]+)' > (\S+)$/m.exec(text) ?? [];
+  return { path: file, content: `${line}\n` };
 }
 
 /** What CLIs ask beside the model: a ping, a token count, a list of models. */

@@ -2,11 +2,12 @@
  * Drives the real agent CLIs through `agent-exec run` against the scripted provider and compares every ending with the
  * table. Usage: npm run test:real [-- options]
  *
- *   (none)             the main job with claude and codex, in a clone of this repository, and for every other CLI of
- *                      versions.json one success and two refusals
- *   --all              every CLI of versions.json in every scenario
- *   --cli a,b          only these; --scenario x,y  only these rows (both imply --all)
+ *   (none)             the main job with claude and codex in a clone of this repository, and every CLI of versions.json in
+ *                      every scenario
+ *   --core             the main job, and for every other CLI one success and two refusals
+ *   --cli a,b          only these; --scenario x,y  only these rows; neither plays the main job
  *   --isolation a,b    guard (default), none
+ *   --jobs N           so many cases at once (default: twice the processors)
  *   --clone PATH       the repository to clone; --small  a small one made on the spot (default but for the main job)
  *   --tool PATH        another agent-exec than dist/agent-exec.mjs
  *   --newest           the newest CLIs instead of the pinned ones
@@ -16,21 +17,22 @@
  *   --keep             keep the folders of all cases, not only of failed ones
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { coreCases, expectedOf, TABLE, tableCases } from './cases.mjs';
+import { coreCases, expectedOf, mainJob, TABLE, tableCases } from './cases.mjs';
 import { complaints } from './checks.mjs';
 import { installCli, WANTED } from './clis.mjs';
 import { startProvider } from './provider.mjs';
 import { scrub } from './scrub.mjs';
 import { play } from './stage.mjs';
+import { tableText } from './table.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const { values: options } = parseArgs({
   options: {
-    all: { type: 'boolean', default: false },
+    core: { type: 'boolean', default: false },
     cli: { type: 'string' },
     scenario: { type: 'string' },
     isolation: { type: 'string', default: 'guard' },
@@ -41,12 +43,13 @@ const { values: options } = parseArgs({
     uid: { type: 'string' },
     capture: { type: 'string' },
     budget: { type: 'string' },
+    jobs: { type: 'string', default: String(2 * availableParallelism()) },
     keep: { type: 'boolean', default: false },
   },
 });
 const say = (text) => process.stdout.write(`${text}\n`);
 const listed = (text, all) => (text === undefined ? all : text.split(','));
-const wholeTable = options.all || options.cli !== undefined || options.scenario !== undefined;
+const chosen = options.cli !== undefined || options.scenario !== undefined;
 const uid = options.uid === undefined ? null : Number(options.uid);
 
 function fail(words) {
@@ -55,9 +58,10 @@ function fail(words) {
 }
 
 if (!existsSync(options.tool)) fail(`${options.tool} is missing: npm run build`);
-const tests = wholeTable
-  ? tableCases(listed(options.cli, Object.keys(WANTED)), listed(options.scenario, Object.keys(TABLE)))
-  : coreCases(Object.keys(WANTED));
+const jobs = Number(options.jobs);
+if (!Number.isInteger(jobs) || jobs < 1) fail(`--jobs ${options.jobs}: a whole number from 1 on`);
+const table = () => tableCases(listed(options.cli, Object.keys(WANTED)), listed(options.scenario, Object.keys(TABLE)));
+const tests = options.core ? coreCases(Object.keys(WANTED)) : chosen ? table() : [...mainJob(), ...table()];
 const unknown = [
   ...listed(options.cli, []).filter((name) => WANTED[name] === undefined),
   ...listed(options.scenario, []).filter((name) => TABLE[name] === undefined),
@@ -83,14 +87,21 @@ for (const name of new Set(tests.flatMap((test) => test.casts.map(({ cli }) => c
 process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
 
 const startedAt = Date.now();
-const budgetMs = Number(options.budget ?? (wholeTable ? 5400 : 900)) * 1000;
+const budgetMs = Number(options.budget ?? (options.core ? 900 : 5400)) * 1000;
 const logFolder = mkdtempSync(path.join(tmpdir(), 'agent-exec-provider-'));
 const logFile = path.join(logFolder, 'requests.jsonl');
 const provider = await startProvider({ logFile, lifetimeMs: budgetMs + 10 * 60_000 });
 const sourceOf = (test) => (options.small ? null : (options.clone ?? (test.inClone === true ? ROOT : null)));
 try {
   for (const isolation of options.isolation.split(',')) {
-    for (const [index, test] of tests.entries()) await one(test, isolation, `${isolation}-${index}`);
+    const left = tests.entries();
+    /** @type {Map<string, string>} */
+    const endings = new Map();
+    const player = async () => {
+      for (const [index, test] of left) endings.set(test.name, await one(test, isolation, `${isolation}-${index}`));
+    };
+    await Promise.all(Array.from({ length: Math.min(jobs, tests.length) }, player));
+    if (!options.core) say(`\n${isolation}\n${tableText(Object.keys(TABLE), Object.keys(WANTED), endings)}`);
   }
 } finally {
   await provider.close();
@@ -106,15 +117,18 @@ function seconds(since) {
   return ((Date.now() - since) / 1000).toFixed(1);
 }
 
+/** @returns {Promise<string>} how it ended, for the table */
 async function one(test, isolation, tag) {
   const line = `${isolation.padEnd(6)} ${test.name.padEnd(34)}`;
   if (test.casts.some(({ cli }) => skippedClis[cli] !== undefined)) {
     counts.skipped += 1;
-    return say(`skip  ${line} not installed`);
+    say(`skip  ${line} not installed`);
+    return 'skipped';
   }
   if (Date.now() - startedAt > budgetMs) {
     counts.failed += 1;
-    return say(`FAIL  ${line} not run: the time budget is used up`);
+    say(`FAIL  ${line} not run: the time budget is used up`);
+    return 'NOT RUN';
   }
   const played = await play(test, { tool: options.tool, clis, provider, isolation, source: sourceOf(test), uid, tag });
   const bareRoot = isolation === 'none' && uid === null && process.getuid?.() === 0;
@@ -133,6 +147,7 @@ async function one(test, isolation, tag) {
   if (options.capture !== undefined && test.casts.length === 1) capture(options.capture, test, played);
   if (wrong.length > 0 || options.keep) say(`        kept: ${played.folder}`);
   else rmSync(played.folder, { recursive: true, force: true });
+  return wrong.length === 0 ? got : `FAIL ${got}`;
 }
 
 /** Keeps what the worker printed, without places and identities. */

@@ -10,12 +10,13 @@ export const MARKER = { path: 'notes/worker.md', content: 'This line was written
  * @typedef {{ kind: 'text', text: string }} TextStep the model answers and ends its turn
  * @typedef {{ kind: 'write', path: string, content: string }} WriteStep a file, relative to the worker's folder unless absolute
  * @typedef {{ kind: 'shell', command: string }} ShellStep
+ * @typedef {{ kind: 'obey' }} ObeyStep the file that the prompt of a live probe asks for
  * @typedef {{ kind: 'refuse', as: Refusal, headers?: Record<string, string> }} RefuseStep
  * @typedef {{ kind: 'html' }} HtmlStep status 200 and a page of a captive portal
  * @typedef {{ kind: 'hang' }} HangStep headers and then nothing
  * @typedef {{ kind: 'drop' }} DropStep the connection ends in the middle of a streamed answer
  * @typedef {'auth' | 'rate-limit' | 'quota' | 'server-error' | 'overloaded' | 'model-unknown'} Refusal
- * @typedef {TextStep | WriteStep | ShellStep | RefuseStep | HtmlStep | HangStep | DropStep} Step
+ * @typedef {TextStep | WriteStep | ShellStep | ObeyStep | RefuseStep | HtmlStep | HangStep | DropStep} Step
  */
 
 /** @returns {TextStep} */
@@ -30,6 +31,7 @@ const refuse = (as, headers = {}) => ({ kind: 'refuse', as, headers });
 /** @type {Readonly<Record<string, readonly Step[]>>} */
 const SCENARIOS = {
   'write-file': [write(), text()],
+  live: [{ kind: 'obey' }, text()],
   'text-only': [text('There is nothing to change.')],
   401: [refuse('auth')],
   'no-credentials': [refuse('auth')],
@@ -46,7 +48,8 @@ const SCENARIOS = {
   'midway-401': [write(), refuse('auth')],
   'midway-429': [write(), refuse('rate-limit')],
   'background-process': [shell('nohup sleep 321 >/dev/null 2>&1 & echo started'), write(), text()],
-  'long-tool': [shell('sleep 322'), text()],
+  // codex lets go of a tool after 30 seconds and asks again: the second call goes on to the limit.
+  'long-tool': [shell('sleep 322'), shell('sleep 322'), text()],
   commit: [write(), shell('git add -A && git -c user.name=w -c user.email=w@localhost commit -qm work'), text()],
   'out-of-scope': [write('outside.txt'), text()],
   // Not below /proc: Node's recursive mkdir never ends there.

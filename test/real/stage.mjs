@@ -45,9 +45,11 @@ roles:
   implementation: [${casts.map(({ cli }) => cli).join(', ')}]
 profiles:
 ${casts
-  .map(({ cli }) => {
+  .map(({ cli, scenario }) => {
     const { adapter } = clis[cli];
-    return `  ${cli}:\n    adapter: ${adapter}\n    model: ${POINTING[adapter].model}\n    cost: ${POINTING[adapter].cost}\n`;
+    const { model, strangersModel, cost } = POINTING[adapter];
+    const own = scenario === 'no-credentials' ? (strangersModel ?? model) : model;
+    return `  ${cli}:\n    adapter: ${adapter}\n    model: ${own}\n    cost: ${cost}\n`;
   })
   .join('')}custom_adapters: {}
 \`\`\`
