@@ -1,16 +1,21 @@
-/** Bundles src/main.ts with all dependencies into the one executable dist/agent-exec.mjs, source map beside it. */
+/**
+ * Bundles src/main.ts with all dependencies into the one executable agent-exec.mjs, source map beside it. Usage:
+ * node scripts/build.mjs [FOLDER], by default dist; the folder is replaced.
+ */
 import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const root = new URL('..', import.meta.url).pathname;
+const folder = resolve(process.argv[2] ?? `${root}dist`);
 
-rmSync(`${root}dist`, { recursive: true, force: true });
-mkdirSync(`${root}dist`);
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
 await build({
   absWorkingDir: root,
   entryPoints: ['src/main.ts'],
-  outfile: 'dist/agent-exec.mjs',
+  outfile: `${folder}/agent-exec.mjs`,
   bundle: true,
   platform: 'node',
   format: 'esm',
@@ -26,4 +31,4 @@ await build({
   },
   logLevel: 'warning',
 });
-chmodSync(`${root}dist/agent-exec.mjs`, 0o755);
+chmodSync(`${folder}/agent-exec.mjs`, 0o755);

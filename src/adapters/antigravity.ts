@@ -31,18 +31,34 @@ import { type Sentinel, uncoloured } from './sentinel.ts';
 import { tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
 
+const OWN_LOGIN = 'Authentication required. Please visit the URL to log in';
 const LOGIN = ['Authentication required. Please visit the URL', 'Waiting for authentication'] as const;
 const own = (start: string, code: Sentinel['code']): Sentinel => ({ start, streams: ['stderr'], code });
+/** Its words for what its provider did. */
+const REASONS: readonly (readonly [string, Sentinel['code']])[] = [
+  ['RESOURCE_EXHAUSTED (code 429)', 'RATE_LIMITED'],
+  ['UNAUTHENTICATED (code 401)', 'AUTH_REJECTED'],
+  ['PERMISSION_DENIED (code 403)', 'AUTH_REJECTED'],
+  ['UNAVAILABLE (code 503)', 'PROVIDER_ERROR'],
+  ['INTERNAL (code 500)', 'PROVIDER_ERROR'],
+  ['DEADLINE_EXCEEDED (code 504)', 'PROVIDER_ERROR'],
+  ['FAILED_PRECONDITION (code 400)', 'read'],
+  ['API error (attempt ', 'read-provider'],
+  ['AI credits balance is too low', 'QUOTA_EXHAUSTED'],
+  ['Individual quota reached', 'RATE_LIMITED'],
+  ['No capacity available for model', 'OVERLOADED'],
+  ['Eligibility check failed: ', 'read-provider'],
+  ['Account ineligible: ', 'AUTH_REJECTED'],
+  ['You are not logged into Antigravity', 'AUTH_REQUIRED'],
+];
 const SENTINELS: readonly Sentinel[] = [
   // Reported on either stream. What an agent says is inside events, so no plain line of stdout is its own.
-  ...LOGIN.map((start): Sentinel => ({ start, streams: ['stdout', 'stderr'], code: 'AUTH_REQUIRED' })),
-  own('RESOURCE_EXHAUSTED (code 429)', 'RATE_LIMITED'),
-  own('AI credits balance is too low', 'QUOTA_EXHAUSTED'),
-  own('No capacity available for model', 'OVERLOADED'),
+  { start: OWN_LOGIN, streams: ['stdout', 'stderr'], code: 'AUTH_REQUIRED' },
+  ...LOGIN.map((start): Sentinel => ({ start, streams: ['stdout', 'stderr'], code: 'AUTH_REQUIRED', isGeneral: true })),
   own('AGY_ERROR:', 'read'),
-  own('error:', 'read'),
-  // Not any `Error:`, which programs that an agent runs print as well.
-  own('Error: authentication timed out', 'AUTH_REQUIRED'),
+  // Not any `error:` or `Error:`, which git, compilers and what else an agent runs print as well.
+  ...['', '⚠ ', 'error: '].flatMap((before) => REASONS.map(([words, code]) => own(`${before}${words}`, code))),
+  { ...own('Error: authentication timed out', 'AUTH_REQUIRED'), isGeneral: true },
   own('Error: invalid model selection', 'MODEL_UNAVAILABLE'),
 ];
 /** Lines on stderr that undo a success, whatever the result says: a run cut off by its own timeout reports `SUCCESS`. */
@@ -128,6 +144,7 @@ function agyReader(facts: ReaderFacts = {}): EventReader {
         const said = uncoloured(line);
         if (stream === 'stderr' && FAILURE.test(said)) failure ??= said.slice(0, 1000);
         if (!LOGIN.some((start) => said.startsWith(start))) return NOTHING_SEEN;
+        if (facts.log?.isNamed === false && !working && !said.startsWith(OWN_LOGIN)) return NOTHING_SEEN;
         const waits = providerWait(refusal('AUTH_REQUIRED', said, stream));
         // Nobody will make the login that it blocks on. Once it works, the line may come from one of its tools.
         return working ? waits : [...waits, { kind: 'finished' }];

@@ -17,24 +17,44 @@ import {
 } from './event-reader.ts';
 import { contentText, type JsonObject, listOf, numberOf, objectOf, stringOf } from './json-lines.ts';
 import { eventRefusal, providerCode, refusal, refusalCode } from './refusal.ts';
-import type { Sentinel } from './sentinel.ts';
+import { type Sentinel, sentinelRefusal } from './sentinel.ts';
 import { dollars, sumTokens, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
 
 /** Text mode prints errors on stdout; in JSON mode only what never became an event comes as a plain line. */
 const own = (start: string, code: Sentinel['code']): Sentinel => ({ start, streams: ['stdout', 'stderr'], code });
+/** How it says that a plan's allowance is used up; versions differ in the dot. */
+const LIMITS = [
+  ...['5-hour', 'Session', 'Weekly', 'Opus', 'Opus weekly', 'Sonnet'].map((what) => `${what} limit reached`),
+  ...['', 'session ', 'weekly ', 'Opus ', 'Sonnet '].map((what) => `You've hit your ${what}limit`),
+  "You're out of extra usage",
+].flatMap((words) => [`${words} · resets `, `${words} ∙ resets `]);
 const SENTINELS: readonly Sentinel[] = [
   own('Not logged in · Please run /login', 'AUTH_REQUIRED'),
   own('Invalid API key · ', 'AUTH_REJECTED'),
+  own('OAuth token revoked · Please run /login', 'AUTH_REQUIRED'),
+  own('Your organization has disabled Claude subscription access', 'AUTH_REJECTED'),
+  own('Failed to authenticate. API Error: ', 'read'),
   own('Failed to authenticate. API Error: ', 'AUTH_REJECTED'),
   own('Credit balance is too low', 'QUOTA_EXHAUSTED'),
-  own('Claude AI usage limit reached', 'RATE_LIMITED'),
+  ...['Claude AI usage limit reached', 'Claude usage limit reached. Your limit'].map((start) =>
+    own(start, 'RATE_LIMITED'),
+  ),
+  ...LIMITS.map((start) => own(start, 'RATE_LIMITED')),
   own('API Error: Request rejected (429)', 'RATE_LIMITED'),
   own('API Error: Unable to connect to API', 'PROVIDER_UNREACHABLE'),
   own('API Error: Connection to the API was lost', 'PROVIDER_UNREACHABLE'),
+  own('API Error: Connection error.', 'PROVIDER_UNREACHABLE'),
+  own('API Error: Request timed out', 'PROVIDER_UNREACHABLE'),
+  own('API Error: Repeated 529 Overloaded errors', 'OVERLOADED'),
   own('API Error: API returned an empty or malformed response', 'PROVIDER_ERROR'),
-  ...[500, 502, 503, 504, 529].map((status) => own(`API Error: ${status} `, 'read')),
+  ...[500, 502, 503, 504, 529].map((status) => own(`API Error: ${status}`, 'read')),
+  ...[401, 403, 429].flatMap((status) =>
+    [`API Error: ${status} {`, `API Error (${status} {`].map((start) => own(start, 'read')),
+  ),
 ];
+/** How it begins what it says itself in a result that nothing else ascribes to the provider. */
+const RESULTS: readonly Sentinel[] = [...SENTINELS, own('API Error', 'read')];
 
 /** Its words for a failed request, in `system/api_retry` and in its own message about it. */
 const ERROR_CODES: ReadonlyMap<string, RefusalCode> = new Map([
@@ -121,9 +141,13 @@ function claudeReader(facts: ReaderFacts = {}): EventReader {
     const errors = listOf(event.errors).filter((item) => typeof item === 'string');
     const said = text || errors.join('; ') || (stringOf(event.subtype) ?? 'error');
     const status = numberOf(event.api_error_status);
-    // Without a failed request (max_turns and the like) the result is the agent's last prose: nothing to read a refusal from.
-    const ofProvider = status !== null || failed !== null || event.subtype === 'success';
-    setError(draft, said, ofProvider ? refusalOf(status, said) : null);
+    if (status !== null || failed !== null) {
+      setError(draft, said, refusalOf(status, said));
+      return;
+    }
+    // Without a failed request the result may be the agent's last prose, and with max_turns and the like it is.
+    const told = event.subtype === 'success' ? sentinelRefusal(RESULTS, 'stdout', said, facts.now) : null;
+    setError(draft, said, told === null ? null : { ...told, source: 'event' });
   };
 
   return eventReader(
@@ -190,7 +214,7 @@ export const claude: Adapter = {
   environment: { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
   stateFolders: [
     { variable: 'CLAUDE_CONFIG_DIR', path: '.claude' },
-    { variable: null, path: '.claude.json' },
+    { variable: null, path: '.claude.json', isFile: true },
   ],
   loginFiles: [{ variable: 'CLAUDE_CONFIG_DIR', below: '.credentials.json', path: '.claude/.credentials.json' }],
   invoke(request) {

@@ -20,25 +20,62 @@ import { addUsage, sumTokens, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
 
 /** How text mode begins its own errors, on stderr; log lines there begin with a time. */
+const own = (start: string): Sentinel => ({ start: `ERROR: ${start}`, streams: ['stderr'], code: 'read' });
 const SENTINELS: readonly Sentinel[] = [
-  'ERROR: unexpected status ',
-  'ERROR: exceeded retry limit, last status: ',
-  'ERROR: Quota exceeded.',
-  'ERROR: Selected model is at capacity',
-  'ERROR: We’re currently experiencing high demand',
-  "ERROR: We're currently experiencing high demand",
-  'ERROR: Missing environment variable: ',
-  'ERROR: stream disconnected before completion',
-  'ERROR: Connection failed: ',
-  "ERROR: You've hit your usage limit",
-  'ERROR: You’ve hit your usage limit',
-  'ERROR: Your access token could not be refreshed',
-].map((start) => ({ start, streams: ['stderr'], code: 'read' }));
+  ...[
+    'unexpected status ',
+    'exceeded retry limit, last status: ',
+    'Quota exceeded. Check your plan',
+    'Selected model is at capacity',
+    'We’re currently experiencing high demand',
+    "We're currently experiencing high demand",
+    'stream disconnected before completion',
+    // Other programs fail to connect in these words; reqwest's next ones tell codex from them.
+    'Connection failed: error sending request',
+    "You've hit your usage limit",
+    'You’ve hit your usage limit',
+    'You hit your spend cap set ',
+    'Your workspace is out of credits.',
+    'Your access token could not be refreshed',
+  ].map(own),
+  { ...own('Missing environment variable: '), isGeneral: true },
+];
 
 const RECONNECTING = /^Reconnecting/;
-/** The errors of a turn that it ascribes to the provider; any other may be its own. */
+/** The errors of a turn that it ascribes to the provider. */
 const PROVIDERS_OWN =
-  /^(?:unexpected status |exceeded retry limit|Error while reading the server response: |stream disconnected before completion|Connection failed: )/;
+  /^(?:stream error: )?(?:unexpected status |exceeded retry limit|Error while reading the server response: |stream disconnected before completion|Connection failed: )/;
+
+/**
+ * How the provider's own words begin, which it hands on as they are; the words tell whether they refuse. Any other error is
+ * its own, and what it quotes (a tool's stderr, a hook, a path) is nobody's refusal.
+ */
+const PROVIDERS_WORDS = new RegExp(
+  `^(?:${[
+    "You['’]ve (?:hit|reached) your ",
+    'You hit your spend cap',
+    'You exceeded your current quota',
+    'Your (?:access|refresh) token ',
+    'Your workspace (?:is out of|has) ',
+    'Your (?:account|organization) (?:is|has) ',
+    'To use Codex with your ChatGPT plan',
+    'Quota exceeded\\.',
+    'The usage limit has been reached',
+    'Rate limit reached for ',
+    'Too many requests',
+    'Selected model is at capacity',
+    "We['’]re currently experiencing ",
+    'Missing environment variable: ',
+    'Not logged in',
+    'Incorrect API key',
+    'Invalid API key',
+    'request timed out$',
+    '(?:The )?(?:requested )?model [`\'"]',
+    'The [`\'"][^`\'"]{1,100}[`\'"] model ',
+    '\\{"(?:detail|error|type|status|message)"',
+  ].join('|')})`,
+  'i',
+);
 
 function itemActivity(item: JsonObject): readonly Observation[] {
   switch (item.type) {
@@ -76,8 +113,8 @@ function codexReader(facts: ReaderFacts = {}): EventReader {
   /** The last `error` event that is no reconnecting: the reason where codex ends without a `turn.failed`. */
   let lastError: string | null = null;
   const fail = (draft: Draft, text: string): void => {
-    const read = PROVIDERS_OWN.test(text) ? providerRefusal : eventRefusal;
-    setError(draft, text, read(null, text, facts.now));
+    if (PROVIDERS_OWN.test(text)) setError(draft, text, providerRefusal(null, text, facts.now));
+    else setError(draft, text, PROVIDERS_WORDS.test(text) ? eventRefusal(null, text, facts.now) : null);
   };
   return eventReader(
     {

@@ -15,50 +15,66 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, type JsonObject, objectOf, stringOf } from './json-lines.ts';
-import { eventRefusal, refusal, refusalCode } from './refusal.ts';
+import { refusal, refusalCode } from './refusal.ts';
 import { type Sentinel, sentinelRefusal, uncoloured } from './sentinel.ts';
 import { tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
 
-const own = (start: string, code: Sentinel['code']): Sentinel => ({ start, streams: ['stderr'], code });
-/** Errors of its connection carry one of these classes; builds differ in whether `Error: ` stands before all of it. */
-const CONNECTION_ERRORS = ['ConnectError: ', 'RetriableError: ', 'NonRetriableError: '] as const;
+type Code = Sentinel['code'];
+const own = (start: string, code: Code): Sentinel => ({ start, streams: ['stderr'], code });
+const general = (start: string, code: Code): Sentinel => ({ ...own(start, code), isGeneral: true });
+/** Errors of its connection carry one of these classes (`S` is one of a build's); builds differ in an `Error: ` before it. */
+const CONNECTION_ERRORS = ['ConnectError: ', 'RetriableError: ', 'NonRetriableError: ', 'S: '] as const;
 const orAsError = (starts: readonly string[]): string[] => starts.flatMap((start) => [start, `Error: ${start}`]);
 /** Its failures are a line on stderr and exit 1, without a result event. */
-const REASONS: readonly (readonly [string, Sentinel['code']])[] = [
-  ['Authentication required', 'AUTH_REQUIRED'],
+const REASONS: readonly (readonly [string, Code])[] = [
+  ["Authentication required. Please run '", 'AUTH_REQUIRED'],
   ['Cannot use this model:', 'MODEL_UNAVAILABLE'],
+  ['ActionRequiredError: Workspace Trust Required', 'other'],
   ['ActionRequiredError: Named models unavailable', 'MODEL_UNAVAILABLE'],
   ['ActionRequiredError: Model Blocked', 'MODEL_UNAVAILABLE'],
   ['ActionRequiredError:', 'QUOTA_EXHAUSTED'],
-  ['[resource_exhausted]', 'RATE_LIMITED'],
 ];
-/** The connection's own codes, which only its classes make words of. */
-const CONNECTION_CODES: readonly (readonly [string, Sentinel['code']])[] = [
+/** The connection's own codes. */
+const CONNECTION_CODES: readonly (readonly [string, Code])[] = [
   ['[unauthenticated]', 'AUTH_REJECTED'],
   ['[permission_denied]', 'AUTH_REJECTED'],
   ['[unavailable]', 'PROVIDER_UNREACHABLE'],
-  ['[canceled]', 'PROVIDER_UNREACHABLE'],
   ['[deadline_exceeded]', 'PROVIDER_UNREACHABLE'],
+];
+/** Those of which only its classes make words. */
+const CLASS_CODES: readonly (readonly [string, Code])[] = [
+  ...CONNECTION_CODES,
+  ['[canceled]', 'PROVIDER_UNREACHABLE'],
   ['[internal]', 'PROVIDER_ERROR'],
   ['[unknown]', 'PROVIDER_ERROR'],
-  ['', 'read-provider'],
+  // Without a code a `ConnectError` may be of any client, of any server.
+  ['HTTP/2 ', 'read-provider'],
 ];
+/** Any program that speaks the same protocol prints its codes; two of the classes are its own. */
+const ofConnection = (before: string, [words, code]: readonly [string, Code]): Sentinel =>
+  /Retriable/.test(before) ? own(`${before}${words}`, code) : general(`${before}${words}`, code);
 const SENTINELS: readonly Sentinel[] = [
-  ...orAsError(['', ...CONNECTION_ERRORS]).flatMap((before) =>
-    REASONS.map(([words, code]) => own(`${before}${words}`, code)),
-  ),
-  ...orAsError(CONNECTION_ERRORS).flatMap((before) =>
-    CONNECTION_CODES.map(([words, code]) => own(`${before}${words}`, code)),
-  ),
+  ...orAsError(['', ...CONNECTION_ERRORS]).flatMap((before) => [
+    ...REASONS.map(([words, code]) => own(`${before}${words}`, code)),
+    ofConnection(before, ['[resource_exhausted]', 'RATE_LIMITED']),
+  ]),
+  own("Error: You've hit your usage limit", 'QUOTA_EXHAUSTED'),
+  own('⚠ Warning: The provided API key is invalid.', 'AUTH_REJECTED'),
+  ...CONNECTION_CODES.map(([words, code]) => general(`Error: ${words}`, code)),
+  ...orAsError(CONNECTION_ERRORS).flatMap((before) => CLASS_CODES.map((reason) => ofConnection(before, reason))),
 ];
-const OWN_ERROR = /^(?:\w*Error: |Authentication required|Workspace Trust Required|Cannot use this model:|\[resource_)/;
+const OWN_ERROR =
+  /^(?:\w*Error: |S: \[|⚠ Warning: The provided API key|Authentication required|Workspace Trust Required|Cannot use this model:|\[resource_)/;
 
 const LOST = /reconnect|disconnect|lost|retry/i;
 
-/** An event's text that begins as its lines on stderr do. */
+/** How its own words in an event begin: as its lines on stderr do, and without their `Error: `. */
+const IN_EVENTS: readonly Sentinel[] = [...SENTINELS, own("You've hit your usage limit", 'QUOTA_EXHAUSTED')];
+
+/** An event's text that is its own. */
 function ownRefusal(text: string, facts: ReaderFacts): Refusal | null {
-  const found = sentinelRefusal(SENTINELS, 'stderr', text, facts.now);
+  const found = sentinelRefusal(IN_EVENTS, 'stderr', text, facts.now);
   return found === null ? null : { ...found, source: 'event' };
 }
 
@@ -80,10 +96,8 @@ function onResult(event: JsonObject, draft: Draft, facts: ReaderFacts): void {
     return;
   }
   const said = text || (stringOf(event.subtype) ?? 'error');
-  const own = sentinelRefusal(SENTINELS, 'stderr', said, facts.now);
-  // An end of its own making (`error_max_turns`) comes with the agent's last prose: nothing to read a refusal from.
-  const told = /^error_/.test(stringOf(event.subtype) ?? '') ? null : eventRefusal(null, said, facts.now);
-  setError(draft, said, own === null ? told : { ...own, source: 'event' });
+  // It may be the agent's last prose: only what begins as its lines on stderr do is its own.
+  setError(draft, said, ownRefusal(said, facts));
 }
 
 /** `tool_call: { readToolCall: { args: {…} } }`: the one key names the tool. */

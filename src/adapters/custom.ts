@@ -22,7 +22,8 @@ import {
   slugProblem,
 } from './argv.ts';
 import { eventReader } from './event-reader.ts';
-import { builtInAdapter } from './registry.ts';
+import { awayFromFreeModel, opencode } from './opencode.ts';
+import { builtInAdapter, builtInAdapters } from './registry.ts';
 import type { Sentinel } from './sentinel.ts';
 import { textReader } from './text-reader.ts';
 
@@ -118,8 +119,14 @@ function invoke(name: string, definition: CustomAdapter, request: InvocationRequ
           return item;
       }
     });
-  return invocation(request, recipe, { stdin });
+  // Some other program may speak its events too; that one does not mind the variable.
+  const away = definition.output_format === 'opencode' ? awayFromFreeModel(request) : ok({});
+  if (!away.ok) return away;
+  return invocation(request, recipe, { stdin, environment: away.value });
 }
+
+/** API keys that a built-in adapter passes only where calls that bill by use are authorised; so does any other. */
+const METERED: ReadonlySet<string> = new Set(builtInAdapters.flatMap(({ credentials }) => credentials.metered));
 
 /** The chosen format's reader, with the owner's refusal prefixes watched beside it. */
 function reader(
@@ -135,6 +142,10 @@ function reader(
     read(stream, line) {
       prefixes.read(stream, line);
       return inner.read(stream, line);
+    },
+    readBlock(stream, block) {
+      prefixes.readBlock(stream, block);
+      return inner.readBlock(stream, block);
     },
     refusalTold: () => inner.refusalTold() ?? prefixes.refusalTold(),
     report() {
@@ -163,11 +174,15 @@ export function customAdapter(name: string, definition: CustomAdapter): Adapter 
       help: required.length === 0 ? [] : [{ args: ['--help'] }],
       requiredFlags: required,
     },
-    // The owner names these variables for this worker: passed whatever the profile's cost.
-    credentials: { subscription: definition.pass_env ?? [], metered: [], settings: [] },
+    // The owner names these variables for this worker: passed whatever the profile's cost, but for known API keys.
+    credentials: {
+      subscription: (definition.pass_env ?? []).filter((name) => !METERED.has(name)),
+      metered: (definition.pass_env ?? []).filter((name) => METERED.has(name)),
+      settings: [],
+    },
     environment: {},
     stateFolders: [],
-    loginFiles: [],
+    loginFiles: definition.output_format === 'opencode' ? opencode.loginFiles : [],
     invoke: (request) => invoke(name, definition, request),
     reader: (facts = {}) => reader(definition.output_format, sentinels, facts),
     lingerMs: null,

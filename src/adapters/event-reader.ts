@@ -6,7 +6,9 @@ import type { EventReader, Observation, ReaderFacts, Stream, WorkerReport } from
 import { NO_USAGE, type Refusal } from '../model/observation.ts';
 import { activityText, errorText, FINAL_TEXT_BYTES, lastBytes } from './bounded-text.ts';
 import { type JsonObject, parseLine } from './json-lines.ts';
-import { type Sentinel, sentinelReader } from './sentinel.ts';
+import { linesOf } from './lines.ts';
+import type { Sentinel } from './sentinel.ts';
+import { sentinelWatch } from './sentinel-watch.ts';
 
 /** The report while it is being written. Only the functions of this module keep it within its bounds. */
 export interface Draft {
@@ -28,13 +30,17 @@ export interface EventFormat {
   readonly promisesResult: boolean;
   /** An object on stdout. */
   onEvent(event: JsonObject, draft: Draft): readonly Observation[];
-  /** A line that is no object: the CLI's own words around its events. */
+  /** A line that is no object: the CLI's own words around its events. On stdout asked only about lines of a sentinel. */
   onPlainLine?(line: string, stream: Stream, draft: Draft): readonly Observation[];
   /** Called once for each report, on a copy: what only the end of the output shows. */
   conclude?(draft: Draft): void;
 }
 
 export const NOTHING_SEEN: readonly Observation[] = [];
+const NOTHING_IN_BLOCK = [NOTHING_SEEN];
+
+/** A line that may hold an object, in a block. */
+const OBJECT = /^[^\S\n]*\{/m;
 
 export const activity = (text: string): readonly Observation[] => {
   const shown = activityText(text);
@@ -60,6 +66,9 @@ export function setFinalText(draft: Draft, text: string): void {
   draft.finalText = lastBytes(text, FINAL_TEXT_BYTES);
 }
 
+const isTelling = ({ sessionId, model, status, resultSeen }: Draft): boolean =>
+  resultSeen || sessionId !== null || model !== null || status !== null;
+
 const bounded = (name: string | null): string | null => (name === null ? null : activityText(name));
 
 export function eventReader(format: EventFormat, facts: ReaderFacts = {}): EventReader {
@@ -74,22 +83,30 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
     resultSeen: false,
   };
   const parse = facts.parse ?? parseLine;
-  const sentinelOf = sentinelReader(format.sentinels);
-  let sentinel: Refusal | null = null;
+  const watch = sentinelWatch(format.sentinels, facts);
+  /** Events of the format were seen. */
+  let isItsLog = false;
+  const read = (stream: Stream, line: string): readonly Observation[] => {
+    const event = stream === 'stdout' ? parse(line) : null;
+    if (event !== null) {
+      const seen = format.onEvent(event, draft);
+      // Names come from the worker: keep them as bounded as everything else.
+      draft.model = bounded(draft.model);
+      draft.sessionId = bounded(draft.sessionId);
+      isItsLog ||= seen.length > 0 || isTelling(draft);
+      return seen;
+    }
+    if (isItsLog && stream === 'stdout') return NOTHING_SEEN;
+    watch.read(stream, line);
+    return format.onPlainLine?.(line, stream, draft) ?? NOTHING_SEEN;
+  };
   return {
-    read(stream, line) {
-      const event = stream === 'stdout' ? parse(line) : null;
-      if (event !== null) {
-        const seen = format.onEvent(event, draft);
-        // Names come from the worker: keep them as bounded as everything else.
-        draft.model = bounded(draft.model);
-        draft.sessionId = bounded(draft.sessionId);
-        return seen;
-      }
-      sentinel ??= sentinelOf(stream, line, facts.now);
-      return format.onPlainLine?.(line, stream, draft) ?? NOTHING_SEEN;
+    read,
+    readBlock(stream, block) {
+      const isNothing = stream === 'stdout' && !(block.includes('{') && OBJECT.test(block)) && !watch.isIn(block);
+      return isNothing ? NOTHING_IN_BLOCK : linesOf(block).map((line) => read(stream, line));
     },
-    refusalTold: () => draft.refusal ?? sentinel,
+    refusalTold: () => draft.refusal ?? watch.told(),
     report() {
       const end = { ...draft };
       format.conclude?.(end);
@@ -101,7 +118,7 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
         usage: end.usage,
         finalText: end.finalText,
         // A run that reports success got its answers, whatever was printed on the way.
-        refusal: end.refusal ?? (end.status === 'success' ? null : sentinel),
+        refusal: end.refusal ?? (end.status === 'success' ? null : watch.believed(isItsLog)),
         resultMissing: format.promisesResult && !end.resultSeen,
       };
     },

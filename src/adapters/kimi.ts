@@ -16,18 +16,26 @@ import { providerCode, refusal } from './refusal.ts';
 import { type Sentinel, uncoloured } from './sentinel.ts';
 import { readVersionBy } from './version.ts';
 
-const OWN_ERROR = 'error: ';
+const OWN_ERROR = /^error: |^Error: (?=\[)/;
 const own = (start: string, code: Sentinel['code']): Sentinel => ({
   start: `error: failed to run prompt: ${start}`,
   streams: ['stderr'],
   code,
 });
+/** Its names for what the provider did, one after another; `provider.filtered` is an answer to the prompt. */
+const PROVIDER = ['api_error', 'auth_error', 'connection_error', 'overloaded', 'rate_limit'].map(
+  (kind) => `provider.${kind}`,
+);
+/** Any other name (`context.overflow`, `session.locked`) is an error of its own, whatever the line goes on to say. */
 const SENTINELS: readonly Sentinel[] = [
-  // Its names for what the provider did; `provider.filtered` is an answer to the prompt.
-  ...['api', 'auth', 'connection'].map((kind) => own(`provider.${kind}_error: `, 'read-provider')),
-  ...['overloaded', 'rate_limit'].map((kind) => own(`provider.${kind}: `, 'read-provider')),
+  ...PROVIDER.map((name) => own(`${name}: `, 'read-provider')),
+  ...PROVIDER.map((name): Sentinel => ({ start: `Error: [${name}] `, streams: ['stderr'], code: 'read-provider' })),
   own('provider.not_found: ', 'MODEL_UNAVAILABLE'),
-  own('', 'read'),
+  own('auth.login_required: ', 'AUTH_REQUIRED'),
+  own('model.not_configured: ', 'AUTH_REQUIRED'),
+  own('No model configured', 'AUTH_REQUIRED'),
+  own('LLM not set', 'AUTH_REQUIRED'),
+  { ...own('Model "', 'MODEL_UNAVAILABLE'), holds: 'is not configured' },
 ];
 
 function kimiReader(facts: ReaderFacts = {}): EventReader {
@@ -61,7 +69,8 @@ function kimiReader(facts: ReaderFacts = {}): EventReader {
       },
       onPlainLine(line, stream, draft) {
         const own = uncoloured(line);
-        if (stream === 'stderr' && own.startsWith(OWN_ERROR)) setError(draft, own.slice(OWN_ERROR.length), null);
+        const begun = stream === 'stderr' ? OWN_ERROR.exec(own) : null;
+        if (begun !== null) setError(draft, own.slice(begun[0].length), null);
         return NOTHING_SEEN;
       },
     },

@@ -2,9 +2,16 @@
  * opencode. Measured: 1.18.33. Without a model and without credentials it does not fail: it sends the prompt and the code to
  * a free hosted model. So it is never started without one or the other.
  */
-import type { Adapter, EventReader, InvocationRequest, Observation, ReaderFacts } from '../model/adapter.ts';
+import type {
+  Adapter,
+  EventReader,
+  InvocationRequest,
+  Observation,
+  ReaderFacts,
+  Unavailable,
+} from '../model/adapter.ts';
 import type { Refusal, Usage } from '../model/observation.ts';
-import { err } from '../model/result.ts';
+import { err, ok, type Result } from '../model/result.ts';
 import { invocation, promptBytes, slugProblem } from './argv.ts';
 import { FINAL_TEXT_BYTES, tail } from './bounded-text.ts';
 import {
@@ -17,8 +24,8 @@ import {
   setSuccess,
   toolActivity,
 } from './event-reader.ts';
-import { type JsonObject, numberOf, objectOf, parseLine, stringOf } from './json-lines.ts';
-import { eventRefusal, providerCode, providerRefusal, refusal } from './refusal.ts';
+import { type JsonObject, listOf, numberOf, objectOf, parseLine, stringOf } from './json-lines.ts';
+import { eventRefusal, providerCode, providerRefusal, refusal, refusalCode } from './refusal.ts';
 import { uncoloured } from './sentinel.ts';
 import { addUsage, dollars, sumTokens, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
@@ -41,8 +48,12 @@ const METERED = [
   'OPENCODE_API_KEY',
 ];
 
-/** The name of errors that its provider caused; the others are its own, or nobody's. */
-const PROVIDERS_OWN = 'APIError';
+/**
+ * How the provider's words begin in an error of no other name. What else begins one is its own, or a tool's: an MCP server
+ * that cannot be reached, what a command printed.
+ */
+const PROVIDERS_WORDS =
+  /^(?:(?:AI_)?\w*Error: )?(?:cannot connect to api|unable to connect\. |too many requests|rate limit|(?:the )?\w+ (?:is )?(?:currently )?overloaded|overloaded|(?:provider)?model ?not ?found|no providers? (?:is|are) available|token refresh failed|unable to verify the first certificate|unable to get (?:local )?issuer certificate|self[- ]signed certificate|certificate has expired|(?:fetch failed|socket hang up)$|unauthori[sz]ed$|insufficient (?:balance|credits|quota)|free usage exceeded|[45]\d\d (?:status code|too many requests|unauthorized|forbidden|payment required|internal server error|bad gateway|service unavailable|gateway time-?out|\{))/i;
 const NO_ANSWER = 'step_finish: an answer without words or tokens';
 
 /**
@@ -76,6 +87,19 @@ function opencodeReader(facts: ReaderFacts = {}): EventReader {
   const wait = (text: string, source: Refusal['source']): readonly Observation[] => {
     failing = true;
     return providerWait(refusal(providerCode(null, text) ?? 'PROVIDER_ERROR', text, source, facts.now));
+  };
+  /** The error's name tells whose it is. */
+  const refusalOf = (name: string | null, status: number | null, text: string): Refusal | null => {
+    switch (name) {
+      case 'APIError':
+        return providerRefusal(status, text, facts.now);
+      case 'ProviderAuthError':
+        return refusal(refusalCode(status, text) ?? 'AUTH_REJECTED', text, 'event', facts.now);
+      case 'ProviderModelNotFoundError':
+        return refusal('MODEL_UNAVAILABLE', text, 'event', facts.now);
+      default:
+        return PROVIDERS_WORDS.test(text) ? eventRefusal(status, text, facts.now) : null;
+    }
   };
   return eventReader(
     {
@@ -114,8 +138,7 @@ function opencodeReader(facts: ReaderFacts = {}): EventReader {
             const error = objectOf(event.error);
             const data = objectOf(error.data);
             const text = stringOf(data.message) ?? stringOf(error.name) ?? 'error';
-            const read = error.name === PROVIDERS_OWN ? providerRefusal : eventRefusal;
-            setError(draft, text, read(numberOf(data.statusCode), withHeader(text, data), facts.now));
+            setError(draft, text, refusalOf(stringOf(error.name), numberOf(data.statusCode), withHeaders(text, data)));
             return NOTHING_SEEN;
           }
           default:
@@ -135,41 +158,70 @@ function opencodeReader(facts: ReaderFacts = {}): EventReader {
   );
 }
 
-/** The error's text with the provider's `retry-after`, which only the headers hold. */
-function withHeader(text: string, data: JsonObject): string {
-  const header = stringOf(objectOf(data.responseHeaders)['retry-after']);
-  return header === null ? text : `${text} (retry-after: ${header})`;
+/** The error's text with the provider's `retry-after`, which only the headers hold; the finer one first. */
+function withHeaders(text: string, data: JsonObject): string {
+  const headers = new Map(
+    Object.entries(objectOf(data.responseHeaders)).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const told = ['retry-after-ms', 'retry-after'].flatMap((name) => {
+    const value = stringOf(headers.get(name));
+    return value === null ? [] : [`${name}: ${value}`];
+  });
+  return told.length === 0 ? text : `${text} (${told.join(', ')})`;
 }
 
-/** True where an inline configuration chooses a provider or a model of its own. */
-function configures(content: string | undefined): boolean {
-  const config = content === undefined ? null : parseLine(content.replace(/\s+/g, ' '));
-  if (config === null) return false;
-  const model = stringOf(config.model);
-  if (model !== null) return !model.startsWith(`${FREE_PROVIDER}/`);
-  return Object.keys(objectOf(config.provider)).some((name) => name !== FREE_PROVIDER);
+/** The host's inline configuration; an empty one where there is none, null where it is not plain JSON. */
+function inlineConfig({ environment }: InvocationRequest): JsonObject | null {
+  const content = environment.OPENCODE_CONFIG_CONTENT;
+  return content === undefined ? {} : parseLine(content.replace(/\s+/g, ' '));
 }
+
+/** True where an inline configuration chooses a model of its own. */
+function fixesModel(config: JsonObject | null): boolean {
+  const model = stringOf(config?.model);
+  return model !== null && !model.startsWith(`${FREE_PROVIDER}/`);
+}
+
+const namesProvider = (config: JsonObject | null): boolean =>
+  Object.keys(objectOf(config?.provider)).some((name) => name !== FREE_PROVIDER);
 
 /** Where no model is fixed: may opencode choose one? Judged by names and presence; what a login is worth only it can tell. */
 function hasCredentials(request: InvocationRequest): boolean {
+  const config = inlineConfig(request);
+  // What it says cannot be read, and so cannot be added to either.
+  if (config === null) return false;
   return (
     request.existingLoginFiles.length > 0 ||
     METERED.some((name) => request.environmentNames.includes(name)) ||
-    configures(request.environment.OPENCODE_CONFIG_CONTENT)
+    fixesModel(config) ||
+    (namesProvider(config) && stringOf(config.model) === null)
   );
 }
 
 /**
  * With no model fixed, the free provider is switched off, so that a login which turns out to be empty ends in an error and
- * not in code sent away (measured: "No providers are available"). The host's own inline configuration is never replaced;
- * a key of that provider is a wish to use it.
+ * not in code sent away (measured: "No providers are available"). It is added to the host's own inline configuration; a
+ * key of that provider is a wish to use it.
  */
-const withoutFreeProvider = (request: InvocationRequest): Readonly<Record<string, string>> =>
-  request.model !== null ||
-  request.environmentNames.includes('OPENCODE_CONFIG_CONTENT') ||
-  request.environmentNames.includes('OPENCODE_API_KEY')
-    ? {}
-    : { OPENCODE_CONFIG_CONTENT: JSON.stringify({ disabled_providers: [FREE_PROVIDER] }) };
+function withoutFreeProvider(request: InvocationRequest): Readonly<Record<string, string>> {
+  const config = inlineConfig(request);
+  if (request.model !== null || fixesModel(config) || request.environmentNames.includes('OPENCODE_API_KEY')) return {};
+  const disabled = [...new Set([...listOf(config?.disabled_providers), FREE_PROVIDER])];
+  return { OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...config, disabled_providers: disabled }) };
+}
+
+/**
+ * Keeps opencode, in whatever adapter it is started, from its free hosted model: what its environment needs, or why it may
+ * not start.
+ */
+export function awayFromFreeModel(request: InvocationRequest): Result<Readonly<Record<string, string>>, Unavailable> {
+  if (request.model !== null || hasCredentials(request)) return ok(withoutFreeProvider(request));
+  return err({
+    code: 'NO_CREDENTIALS',
+    message:
+      'opencode has neither a fixed model nor a login and would send the code to a free hosted model. Set `model: provider/model` in the profile, or run `opencode auth login`.',
+  });
+}
 
 export const opencode: Adapter = {
   name: 'opencode',
@@ -208,13 +260,8 @@ export const opencode: Adapter = {
   invoke(request) {
     const problem = slugProblem(request);
     if (problem !== null) return err(problem);
-    if (request.model === null && !hasCredentials(request)) {
-      return err({
-        code: 'NO_CREDENTIALS',
-        message:
-          'opencode has neither a fixed model nor a login and would send the code to a free hosted model. Set `model: provider/model` in the profile, or run `opencode auth login`.',
-      });
-    }
+    const away = awayFromFreeModel(request);
+    if (!away.ok) return away;
     if (request.model !== null && !/^[^/]+\/./.test(request.model)) {
       return err({
         code: 'UNRESOLVED_MODEL_SLUG',
@@ -233,7 +280,7 @@ export const opencode: Adapter = {
         '--dir',
         workspace,
       ],
-      { stdin: promptBytes(request), environment: withoutFreeProvider(request) },
+      { stdin: promptBytes(request), environment: away.value },
     );
   },
   reader: opencodeReader,

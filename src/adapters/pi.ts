@@ -24,8 +24,10 @@ import { addUsage, dollars, tokens } from './usage.ts';
 import { readVersionBy } from './version.ts';
 
 const SENTINELS: readonly Sentinel[] = [
-  { start: 'No API key found', streams: ['stderr'], code: 'AUTH_REQUIRED' },
-  { start: 'Error: Unknown provider ', streams: ['stderr'], code: 'MODEL_UNAVAILABLE' },
+  { start: 'No API key found for ', streams: ['stderr'], code: 'AUTH_REQUIRED' },
+  { start: 'No models available. Use /login', streams: ['stderr'], code: 'AUTH_REQUIRED' },
+  { start: 'Error: Model "', holds: '--list-models', streams: ['stderr'], code: 'MODEL_UNAVAILABLE' },
+  { start: 'Error: Unknown provider ', holds: '--list-models', streams: ['stderr'], code: 'MODEL_UNAVAILABLE' },
 ];
 
 const CALLED_OFF = 'Retry cancelled';

@@ -4,11 +4,15 @@
 import type { Observation, WorkerReport } from '../model/adapter.ts';
 import type { Refusal } from '../model/observation.ts';
 
-/** What one line means for the waiting: it `works` and waits no longer, it waits for this reason, or (null) neither. */
+/**
+ * What one line means for the waiting: it `works` and waits no longer, it waits for this reason, or (null) neither. A CLI
+ * that has finished waits no longer, unless waiting is what it ends with.
+ */
 export function waitingSaid(observations: readonly Observation[]): Refusal | 'works' | null {
-  if (observations.some((one) => one.kind !== 'provider-wait')) return 'works';
-  const wait = observations.at(-1);
-  return wait?.kind === 'provider-wait' ? wait.refusal : null;
+  if (observations.some((one) => one.kind === 'activity')) return 'works';
+  const wait = observations.findLast((one) => one.kind === 'provider-wait');
+  if (wait !== undefined) return wait.refusal;
+  return observations.some((one) => one.kind === 'finished') ? 'works' : null;
 }
 
 /**

@@ -51,7 +51,7 @@ interface End {
   readonly isItsLog: boolean;
 }
 
-/** Their words begin what others say too (`error:`, `Authentication required`), and cursor's events have claude's shape. */
+/** Some of their words begin what others say too, and cursor's events have claude's shape. */
 const ASKED_LAST: readonly string[] = ['antigravity', 'cursor'];
 
 /** The built-in adapters, for a log of which nobody knows the CLI. */
@@ -64,9 +64,10 @@ export const adaptersInTurn: readonly Adapter[] = [
 export function refusalLog(adapters: readonly Adapter[], { stream, now }: LogFacts): RefusalLog {
   const streams = stream === null ? BOTH : [stream];
   const parse = parsedOnce();
+  const log = { isNamed: adapters.length === 1, isMerged: stream === null };
   const readings: readonly Reading[] = adapters.map((adapter) => ({
     adapter: adapter.name,
-    reader: adapter.reader({ now, parse }),
+    reader: adapter.reader({ now, parse, log }),
     waiting: null,
     told: null,
     sawEvent: false,

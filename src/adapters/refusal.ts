@@ -14,31 +14,35 @@ const LOOKED_AT = 4096;
 const STATUS: readonly RegExp[] = [
   /^\s*([45]\d\d)(?=[ :]|$)/,
   /\bstatus(?: code)?[:=]?\s*([45]\d\d)\b/i,
-  /\b(?:api error|[a-z]+_error|http|code|rejected|error)[:=]?\s*\(?([45]\d\d)\b/i,
+  /\b(?:api error|token refresh failed|[a-z]+_error|http|code|rejected|error)[:=]?\s*\(?([45]\d\d)\b/i,
 ];
 
 const QUOTA =
-  /credits? balance is too low|quota exceeded|exceeded your (?:current|monthly) quota|insufficient[_ ](?:quota|balance|credits?|funds)|billing hard limit|out of credits|check your plan and billing|upgrade to plus|payment required/i;
+  /credits? balance is too low|quota exceeded|exceeded your (?:current|monthly) quota|insufficient[_ ](?:quota|balance|credits?|funds)|billing hard limit|out of credits|spend(?:ing)? (?:cap|limit)|usage limit for this billing cycle|weekly (?:\([^)]{1,20}\) )?usage limit|check your plan and billing|plan, upgrade to plus|payment required/i;
 const OVERLOAD =
   /overloaded|at capacity|no capacity available|(?:experiencing|due to) (?:\w+ )?high (?:demand|load)|too many concurrent/i;
-const RATE = /rate[_ -]?limit|too many requests|resource_exhausted|usage limit|hit your (?:\w+ )?limit/i;
+/** A plan's allowance is used up. Some providers say so with 401 or 403. */
+const ALLOWANCE =
+  /usage limit|(?:hit|reached) your (?:[\w-]+ )?limit|(?:hour|session|daily|weekly|monthly|opus|sonnet) limit reached|quota reached|out of extra usage/i;
+const RATE =
+  /rate[_ -]?limit|too many requests|resource_exhausted|throttl(?:ed|ing)|too many tokens,? (?:please wait|per\b)/i;
 const LOGIN =
-  /not logged in|please run \/login|run `?[\w -]+ login|use \/login|no api key found|no api key provided|authentication required|waiting for authentication|login required|missing environment variable|no model configured|(?:log out and )?sign in again|api key is missing/i;
+  /not logged in|please run \/login|run `?[\w -]+ login|use \/login|run \/login|requires login|llm not set|no providers? (?:is|are) available|no api key found|no api key provided|authentication required|waiting for authentication|login required|missing environment variable|no model configured|(?:log out and )?sign in again|api key is missing/i;
 const REJECTED =
-  /invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key (?:is )?(?:invalid|expired|revoked)|unauthori[sz]ed|auth(?:entication)?[_ ](?:failed|error)|failed to authenticate|(?:oauth )?token (?:has )?(?:expired|been revoked)|permission_denied/i;
+  /invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key (?:is )?(?:invalid|expired|revoked)|unauthori[sz]ed|auth(?:entication)?[_ ](?:failed|error)|failed to authenticate|(?:oauth )?token (?:has )?(?:expired|(?:been )?revoked)|token refresh failed|permission_denied|organi[sz]ation has (?:been )?disabled|location is not supported|not eligible|verify your account/i;
 const NO_MODEL =
-  /model[_ ]not[_ ]found|cannot use this model|not recognized as a known model|unknown model|model .{0,80}(?:does not exist|may not exist|not found|is not supported|is not available|is not configured)|issue with the selected model/i;
+  /model[_ ]?not[_ ]?found|cannot use this model|not recognized as a known model|unknown model|model .{0,80}(?:does not exist|may not exist|not found|is not supported|is not available|is not configured)|issue with the selected model/i;
 const UNREACHABLE =
-  /econnrefused|econnreset|enotfound|eai_again|etimedout|ehostunreach|enetunreach|socket hang up|fetch failed|network error|(?:connection|connect)[_ ]?(?:error|refused|reset|failed|closed|timed out)|(?:unable|failed|cannot|can't) (?:to )?connect|failed to lookup address|error sending request|stream disconnected|getaddrinfo|timed? ?out while connecting/i;
+  /econnrefused|econnreset|enotfound|eai_again|etimedout|ehostunreach|enetunreach|socket hang up|fetch failed|network[_ ]error|(?:connection|connect)[_ ]?(?:error|refused|reset|failed|closed|timed out)|(?:unable|failed|cannot|can't) (?:to )?connect|failed to lookup address|error sending request|stream disconnected|getaddrinfo|timed? ?out while connecting|request timed out|network is unreachable|proxy authentication required|(?:self[- ]signed|peer|issuer|first) certificate|certificate (?:has expired|verify failed|signed by unknown)|tls handshake/i;
 
 /** How HTTP clients say that the other side hung up: reasons only in an error that is the provider's anyway. */
 const CUT_OFF = /^terminated\b|other side closed|und_err_socket|premature close|closed unexpectedly/i;
 /** The request did not fit: the provider did not refuse, and another one need not take it. */
 const TOO_LONG =
-  /context[_ ](?:length|window|overflow)|too long|too many tokens|output[_ ]tokens?[_ ](?:max|limit)|max(?:imum)?[_ ](?:output[_ ])?tokens/i;
+  /context[_ ](?:length|window|overflow|size)|(?<!t(?:ook|aking) )too long|too many tokens(?!,? (?:please wait|per\b))|output[_ ]tokens?[_ ](?:max|limit)|max(?:imum)?[_ ](?:output[_ ])?tokens(?! per\b)|maximum number of tokens|exceed\w* (?:the |your )?(?:model )?token limit/i;
 
 /** The provider answered and stopped for what it was asked, even where the CLI calls it a broken stream. */
-const ANSWERED = /reason: (?:content_filter|max_output_tokens)|content[_ ](?:filter|policy)/i;
+const ANSWERED = /reason: (?:content_filter|max_output_tokens)|content[_ ](?:filter|policy)|stop reason: refusal/i;
 
 /** The HTTP status that an error text names, or null. */
 export function statusIn(text: string): number | null {
@@ -50,10 +54,15 @@ export function statusIn(text: string): number | null {
   return null;
 }
 
+/** With these a provider refuses whatever was asked: too many tokens in a minute, say, are no request that was too long. */
+const REFUSING: readonly (number | null)[] = [401, 402, 403, 429];
+
 function byStatus(status: number): RefusalCode | null {
   if (status === 401 || status === 403) return 'AUTH_REJECTED';
   if (status === 402) return 'QUOTA_EXHAUSTED';
   if (status === 404) return 'MODEL_UNAVAILABLE';
+  // A proxy on the way, or one that gave up on the other side.
+  if (status === 407 || status === 408) return 'PROVIDER_UNREACHABLE';
   if (status === 429) return 'RATE_LIMITED';
   if (status === 529) return 'OVERLOADED';
   return status >= 500 ? 'PROVIDER_ERROR' : null;
@@ -65,6 +74,7 @@ const BY_WORDS: readonly (readonly [RegExp, RefusalCode])[] = [
   [OVERLOAD, 'OVERLOADED'],
   [NO_MODEL, 'MODEL_UNAVAILABLE'],
   [RATE, 'RATE_LIMITED'],
+  [ALLOWANCE, 'RATE_LIMITED'],
   [REJECTED, 'AUTH_REJECTED'],
   [UNREACHABLE, 'PROVIDER_UNREACHABLE'],
 ];
@@ -77,10 +87,12 @@ export function refusalCode(status: number | null, text: string): RefusalCode | 
   const looked = text.slice(0, LOOKED_AT);
   // A stream that broke off began with status 200: only a failure's status tells anything.
   const known = status !== null && status >= 400 ? status : statusIn(looked);
+  if (!REFUSING.includes(known) && TOO_LONG.test(looked)) return null;
   // Providers say "no money" with 400, 402, 403 and 429; the words tell it from a bad request or a rate limit.
   if ((known === null || known < 500) && !/resource_exhausted/i.test(looked) && QUOTA.test(looked)) {
     return 'QUOTA_EXHAUSTED';
   }
+  if ((known === 401 || known === 403) && ALLOWANCE.test(looked)) return 'RATE_LIMITED';
   if (known !== null && known >= 500 && OVERLOAD.test(looked)) return 'OVERLOADED';
   const decided = known === null ? null : byStatus(known);
   if (decided !== null) return decided;

@@ -9,13 +9,17 @@ import { providerCode, refusal, refusalCode } from './refusal.ts';
 
 export interface Sentinel {
   readonly start: string;
+  /** Words that the line must hold as well. */
+  readonly holds?: string;
   readonly streams: readonly Stream[];
   /**
    * A fixed code; or the line tells it: where it tells none, `read` means that this is another error, `read-provider` that
    * the provider failed unless the request was bad, and `read-or-provider` that it refused for a reason of its own
-   * (`PROVIDER_ERROR`), whatever the line says.
+   * (`PROVIDER_ERROR`), whatever the line says. `other`: the line is another error, whatever literal would take it next.
    */
-  readonly code: RefusalCode | 'read' | 'read-provider' | 'read-or-provider';
+  readonly code: RefusalCode | 'read' | 'read-provider' | 'read-or-provider' | 'other';
+  /** Other programs begin a line like that too: it tells nothing in a log of which nobody knows the CLI. */
+  readonly isGeneral?: true;
 }
 
 const COLOURS = /^(?:\r|\u001b\[[0-9;:]*m)+/;
@@ -31,19 +35,29 @@ export function uncoloured(line: string): string {
 }
 
 function codeOf({ code }: Sentinel, text: string): RefusalCode | null {
+  if (code === 'other') return null;
   if (code === 'read') return refusalCode(null, text);
   if (code === 'read-provider') return providerCode(null, text);
   return code === 'read-or-provider' ? (refusalCode(null, text) ?? 'PROVIDER_ERROR') : code;
 }
 
 /** `sentinelRefusal` for many lines, of which most are none: one pattern of all literals tells that at once. */
-export function sentinelReader(
-  sentinels: readonly Sentinel[],
-): (stream: Stream, line: string, now?: () => number) => Refusal | null {
-  if (sentinels.length === 0) return () => null;
-  const literals = sentinels.map(({ start }) => start.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
-  const any = new RegExp(`^(?:${literals.join('|')})`);
-  return (stream, line, now) => (any.test(uncoloured(line)) ? sentinelRefusal(sentinels, stream, line, now) : null);
+export interface SentinelReader {
+  /** False where no line of the block begins with a literal. */
+  isIn(block: string): boolean;
+  by(stream: Stream, line: string, now?: () => number): Refusal | null;
+}
+
+export function sentinelReader(sentinels: readonly Sentinel[]): SentinelReader {
+  if (sentinels.length === 0) return { isIn: () => false, by: () => null };
+  const literals = sentinels.map(({ start }) => start.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
+  const atStart = new RegExp(`^(?:${literals})`);
+  // A colour or a carriage return before the literal is looked at line by line.
+  const inBlock = new RegExp(`^(?:[\\r\\u001b]|${literals})`, 'm');
+  return {
+    isIn: (block) => inBlock.test(block),
+    by: (stream, line, now) => (atStart.test(uncoloured(line)) ? sentinelRefusal(sentinels, stream, line, now) : null),
+  };
 }
 
 /** The refusal that this line is, or null. */
@@ -57,7 +71,9 @@ export function sentinelRefusal(
   for (const sentinel of sentinels) {
     if (!sentinel.streams.includes(stream) || !start.startsWith(sentinel.start)) continue;
     const text = start.slice(0, 8192).replace(ANY_COLOUR, '');
+    if (sentinel.holds !== undefined && !text.includes(sentinel.holds)) continue;
     const code = codeOf(sentinel, text);
+    if (sentinel.code === 'other') return null;
     if (code !== null) return refusal(code, text, stream, now);
   }
   return null;

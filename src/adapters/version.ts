@@ -30,8 +30,17 @@ export function isOlder(version: string, floor: readonly number[]): boolean {
 /** The line of a crash that says why: node prints the error after the place and the source. */
 function complaint({ stdout, stderr }: ProbeOutput): string {
   const lines = `${stderr}\n${stdout}`.split('\n').map((line) => line.trim());
-  return refusalLine(lines.find((line) => /^\w*Error\b.*:/.test(line)) ?? lines.find((line) => line !== '') ?? '');
+  return refusalLine(
+    lines.find((line) => /^\w*Error\b.*:/.test(line) || /requires? node/i.test(line)) ??
+      lines.find((line) => line !== '') ??
+      '',
+  );
 }
+
+/** How a program dies, or says it, on a Node that is too old for it. */
+const NEWER_NODE =
+  /^SyntaxError\b|^TypeError\b.* is not a function|requires? node(?:\.js)? ?(?:v|version )?[>=≥]*\s*\d/i;
+const BROKEN_INSTALLATION = /ERR_MODULE_NOT_FOUND|^Error: Cannot find (?:module|package)/;
 
 export const readVersionBy =
   (rule: VersionRule): AdapterProbe['readVersion'] =>
@@ -40,10 +49,13 @@ export const readVersionBy =
     if (output.code === null) {
       return incompatible(`\`--version\` of ${rule.product} did not end by itself. Run it once by hand.`);
     }
-    if (/^SyntaxError\b/.test(said)) {
+    if (output.code !== 0 && NEWER_NODE.test(said)) {
       return incompatible(
         `${rule.product} cannot start on this Node: ${said}. Install the newer Node that it asks for.`,
       );
+    }
+    if (output.code !== 0 && BROKEN_INSTALLATION.test(said)) {
+      return incompatible(`${rule.product} cannot start: ${said}. Its installation is broken: install it again.`);
     }
     const lines = `${output.stdout}\n${output.stderr}`.split(/\r?\n/);
     const version = lines.map((line) => rule.line.exec(line.trim())?.[1]).find((found) => found !== undefined);

@@ -1,6 +1,7 @@
 /** What `probe` prints, for people and for programs. Messages may hold a program's own words, so all of it is neutralised. */
 import type { Candidate } from '../model/adapter.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { ProbeReport } from '../model/probe.ts';
 import { probeRecord } from '../process/probe.ts';
 import type { ProbeAnswer } from '../process/probe-cache.ts';
 import { printableJson } from '../receipt/neutralise.ts';
@@ -33,15 +34,15 @@ export function probeJson(
   notes: readonly string[],
   errors: readonly Diagnostic[],
 ): string {
-  const answer = {
+  const report: ProbeReport = {
     schema: 'agent-exec-probe/v1',
     profiles: profiles.map(({ candidate, answer }) => ({
       profile: candidate.profile,
       adapter: candidate.adapter.name,
       ...probeRecord(answer),
     })),
-    notes,
-    errors,
+    notes: [...notes],
+    errors: [...errors],
   };
-  return `${printableJson(answer, 2)}\n`;
+  return `${printableJson(report, 2)}\n`;
 }

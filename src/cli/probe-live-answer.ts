@@ -1,18 +1,64 @@
 /**
- * What `probe --live` prints, for people and for programs, and its exit code. A profile passes or it does not: what was
+ * What `probe --live` says, to people and to programs, and its exit code. A profile passes or it does not: what was
  * not asked is never shown as if it had been.
  */
 import { EXIT, REFUSAL_CODES, type RefusalCode } from '../model/codes.ts';
+import type { Policy } from '../model/config.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { LiveReport } from '../model/probe.ts';
 import { unreachable } from '../model/result.ts';
 import { printableJson } from '../receipt/neutralise.ts';
 import type { LiveAnswer } from '../run/live.ts';
+import type { CallingRepository } from './calling-repository.ts';
 import { oneLine, tableLines } from './table.ts';
 
 export interface AskedProfile {
   readonly profile: string;
   readonly adapter: string;
   readonly answer: LiveAnswer;
+}
+
+/** Before the first request, so that it can still be stopped. */
+export function announcement(policy: Policy, names: readonly string[], wereNamed: boolean): string {
+  const asked = names.filter((name) => policy.profiles[name]?.enabled === true);
+  if (asked.length === 0) {
+    return `probe --live asks nobody: ${wereNamed ? 'none of the named profiles is enabled' : 'no profile is enabled'}.\n`;
+  }
+  const metered = asked.filter((name) => policy.profiles[name]?.cost === 'metered');
+  const billed = metered.length === 0 ? '' : ` Billed by use: ${metered.join(', ')}.`;
+  return `probe --live asks, one at a time: ${asked.join(', ')}. Each request spends quota of the account behind it.${billed}\n`;
+}
+
+/** Of the probe as a whole. */
+export function notesOn(calledFrom: CallingRepository | null, names: readonly string[]): string[] {
+  if (names.length === 0) return ['No profile is enabled, so nothing was asked.'];
+  return calledFrom !== null && calledFrom.facts === null
+    ? ['This repository has no commit yet: whether it stayed as it was could not be compared.']
+    : [];
+}
+
+/** Of one answer. `wanted`: where its receipt was to be kept. */
+export function notesOf(
+  name: string,
+  { movedByHost, verdict, kept, receiptPath }: LiveAnswer,
+  wanted: string | null,
+): string[] {
+  const notes = movedByHost.slice(0, 1).map(({ what, path }) => {
+    const more = movedByHost.length - 1;
+    return `Your checkout changed while ${name} was asked, which it could not have done itself: ${what} ${path}${more > 0 ? ` and ${more} more` : ''}.`;
+  });
+  if (wanted !== null && receiptPath === null) notes.push(`The receipt of ${name} could not be written to ${wanted}.`);
+  if (verdict.result !== 'failed') notes.push(...kept.map((folder) => `${folder} could not be removed.`));
+  return notes;
+}
+
+/** Of the profiles without an answer; `unanswered` is the one of them that may have been asked all the same. */
+export function notesOnTheRest(names: readonly string[], unanswered: string | null): string[] {
+  const rest = names.filter((name) => name !== unanswered);
+  return [
+    ...(unanswered === null ? [] : [`Asked without an answer: ${unanswered}. It may have spent quota.`]),
+    ...(rest.length === 0 ? [] : [`Not asked: ${rest.join(', ')}.`]),
+  ];
 }
 
 const HEAD = ['PROFILE', 'RESULT', 'VERSION', 'MODEL', 'SECONDS'] as const;
@@ -62,6 +108,9 @@ export function liveExitCode(profiles: readonly AskedProfile[]): number {
   return results.length > 0 && results.every((result) => result === 'pass') ? EXIT.success : EXIT.exhausted;
 }
 
+/** A provider's words may end anywhere. */
+const sentence = (words: string): string => (/[.!?…]['")\]]*$/.test(words.trim()) ? words.trim() : `${words.trim()}.`);
+
 const seconds = ({ receipt }: LiveAnswer): string => (receipt.duration_ms / 1000).toFixed(1);
 
 /** A table, with everything that is wrong and where it can be looked at under each profile. */
@@ -70,7 +119,7 @@ export function liveText(profiles: readonly AskedProfile[], notes: readonly stri
     const [attempt] = answer.receipt.attempts;
     const below = reasonsOf(answer).map(({ code, message }) => {
       const cure = nothingPassedOrFailed(answer) ? cureFor(code) : null;
-      return `${code}: ${message}${cure === null ? '' : ` ${cure}`}`;
+      return `${code}: ${cure === null ? message : `${sentence(message)} ${cure}`}`;
     });
     below.push(...answer.kept.map((folder) => `kept: ${folder}`));
     const reported = attempt?.model.reported ?? '-';
@@ -89,7 +138,7 @@ export function liveJson(
   notes: readonly string[],
   errors: readonly Diagnostic[],
 ): string {
-  const answer = {
+  const report: LiveReport = {
     schema: 'agent-exec-probe-live/v1',
     profiles: profiles.map(({ profile, adapter, answer: one }) => {
       const [attempt] = one.receipt.attempts;
@@ -104,18 +153,18 @@ export function liveJson(
         version: attempt?.probe.version ?? null,
         result: one.verdict.result,
         cure: first !== undefined && nothingPassedOrFailed(one) ? cureFor(first.code) : null,
-        more: others,
+        more: [...others],
         state: attempt?.state ?? null,
         isolation: attempt?.isolation.level ?? null,
         model: attempt?.model ?? { requested: null, resolved: null, reported: null },
         usage: attempt?.usage ?? null,
         duration_ms: one.receipt.duration_ms,
         receipt: one.receiptPath,
-        kept: one.kept,
+        kept: [...one.kept],
       };
     }),
-    notes,
-    errors,
+    notes: [...notes],
+    errors: [...errors],
   };
-  return `${printableJson(answer, 2)}\n`;
+  return `${printableJson(report, 2)}\n`;
 }

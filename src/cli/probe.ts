@@ -3,13 +3,11 @@
  * no provider, starts nothing but version and help commands, and leaves the repository alone. With `--live`, and only
  * then, cli/probe-live.ts takes over and spends quota.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { parsePolicy } from '../config/policy.ts';
 import { didYouMean } from '../config/suggest.ts';
 import { pathsAtBase, usesLfs } from '../git/base-tree.ts';
-import { discoverRepository } from '../git/repository.ts';
 import { CANCEL_EXIT, type CancelSignal, EXIT } from '../model/codes.ts';
 import type { Policy } from '../model/config.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -18,15 +16,14 @@ import { err, ok, type Result } from '../model/result.ts';
 import { candidatesOf } from '../plan/candidates.ts';
 import { probeAll } from '../process/probe.ts';
 import { openProbeCache } from '../process/probe-cache.ts';
-import { CONFIG_FILE, configDigest, fileFinding, readConfigFile, repositoryReader } from '../run/config-file.ts';
-import { openStateRoot } from '../store/state-root.ts';
+import { CONFIG_FILE, configDigest, readConfigFile, repositoryReader } from '../run/config-file.ts';
+import { type CallingRepository, findCallingRepository } from './calling-repository.ts';
 import { diagnosticsText } from './diagnostics.ts';
 import type { CliIo } from './io.ts';
-import type { Home } from './live-receipts.ts';
 import { type ProbedProfile, probeJson, probeText } from './probe-answer.ts';
 import { probeLive } from './probe-live.ts';
 import { liveJson } from './probe-live-answer.ts';
-import { explainRepository, explainStateRoot } from './problems.ts';
+import { openProbePlace } from './probe-place.ts';
 import { listenForSignals } from './signals.ts';
 
 interface ProbeOptions {
@@ -47,7 +44,7 @@ Examples:
   codex    no         -        -
            EXECUTABLE_MISSING: codex was not found …
 
-  $ agent-exec probe --live claude --receipts out/
+  $ agent-exec probe --live claude --receipts ../receipts
   PROFILE  RESULT  VERSION  MODEL            SECONDS
   claude   pass    2.1.332  claude-sonnet-5  9.4
 
@@ -55,8 +52,8 @@ Examples:
 for one small file. Every request spends quota of the account behind it, or money where its cost is metered.
 
 Exit codes: 0 probed (whatever was found), 2 usage, 3 invalid configuration or no repository.
-With --live: 0 all passed, 4 none failed but some were unavailable, 6 some failed (a person must look),
-129/130/143 cancelled, 2 and 3 as above.`;
+With --live: 0 all passed, 4 none failed but some were unavailable, 6 some failed or never answered (a person must
+look), 129/130/143 cancelled, 2 and 3 as above and nobody was asked.`;
 
 /** The command; its exit code goes through `io`. */
 export function probeCommand(io: CliIo): Command {
@@ -80,7 +77,7 @@ async function probe(io: CliIo, asked: readonly string[], options: ProbeOptions)
     io.note(`agent-exec probe: --${idle} has a meaning with --live only.\n`);
     return EXIT.usage;
   }
-  const repository = await findRepository(io, options);
+  const repository = await findCallingRepository(io, options);
   const read = repository.ok ? readPolicy(io, repository.value, options) : repository;
   if (!read.ok) {
     const json = options.live === true ? liveJson : probeJson;
@@ -97,25 +94,15 @@ async function probe(io: CliIo, asked: readonly string[], options: ProbeOptions)
     );
     return EXIT.usage;
   }
-  const home = repository.ok ? repository.value : null;
-  if (options.live === true) return probeLive(io, { policy, digest, asked: [...new Set(asked)], home, options });
-  const notes = await repositoryNotes(home?.facts ?? null);
+  const calledFrom = repository.ok ? repository.value : null;
+  if (options.live === true) return probeLive(io, { policy, digest, asked: [...new Set(asked)], calledFrom, options });
+  const notes = await repositoryNotes(calledFrom?.facts ?? null);
   const names = asked.length === 0 ? known : [...new Set(asked)];
-  const probed = await probeProfiles(io, policy, names, home, options);
+  const probed = await probeProfiles(io, policy, names, calledFrom, options);
   if (probed.kind === 'stopped') return CANCEL_EXIT[probed.by];
   notes.push(...probed.notes);
   await io.out(options.json === true ? probeJson(probed.profiles, notes, []) : probeText(probed.profiles, notes));
   return EXIT.success;
-}
-
-/** Null where a configuration is named and there is no repository: nothing of one is then needed. */
-async function findRepository(io: CliIo, options: ProbeOptions): Promise<Result<Home | null, Diagnostic[]>> {
-  const found = await discoverRepository(resolve(io.cwd(), options.repo ?? '.'), io.env);
-  if (found.ok) return ok({ worktree: found.value.worktree, facts: found.value });
-  if (found.error.kind === 'unborn-head') return ok({ worktree: found.error.worktree, facts: null });
-  if (options.config !== undefined && options.repo === undefined) return ok(null);
-  const { code, message } = explainRepository(found.error);
-  return err([fileFinding(options.repo ?? '.', code, message, null)]);
 }
 
 interface ReadPolicy {
@@ -123,7 +110,11 @@ interface ReadPolicy {
   readonly digest: string;
 }
 
-function readPolicy(io: CliIo, repository: Home | null, options: ProbeOptions): Result<ReadPolicy, Diagnostic[]> {
+function readPolicy(
+  io: CliIo,
+  repository: CallingRepository | null,
+  options: ProbeOptions,
+): Result<ReadPolicy, Diagnostic[]> {
   const shownAs = options.config ?? CONFIG_FILE;
   const path =
     options.config === undefined ? join(repository?.worktree ?? '', CONFIG_FILE) : resolve(io.cwd(), shownAs);
@@ -148,11 +139,11 @@ async function probeProfiles(
   io: CliIo,
   policy: Policy,
   names: readonly string[],
-  repository: Home | null,
+  repository: CallingRepository | null,
   options: ProbeOptions,
 ): Promise<Probed> {
   const candidates = candidatesOf(policy, names);
-  const place = await openPlace(io, repository, options);
+  const place = await openProbePlace(io, repository, options.stateDir);
   // Probed programs sit in sessions of their own, so a Ctrl-C at the terminal reaches only us.
   const { stop, release } = listenForSignals(() => {});
   try {
@@ -169,35 +160,4 @@ async function probeProfiles(
     release();
     await place.close();
   }
-}
-
-interface Place {
-  readonly scratchParent: string;
-  readonly cacheFile: string | null;
-  readonly notes: readonly string[];
-  close(): Promise<void>;
-}
-
-const gitFoldersOf = (facts: RepositoryFacts | null): string[] =>
-  facts === null ? [] : [facts.gitDir, facts.commonDir];
-
-/** The state root; where a run would refuse it, a folder for the moment, and a note that says so. */
-async function openPlace(io: CliIo, repository: Home | null, options: ProbeOptions): Promise<Place> {
-  const root = await openStateRoot({
-    override: options.stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
-    cwd: io.cwd(),
-    uid: process.getuid?.() ?? 0,
-    repositoryFolders: repository === null ? [] : [repository.worktree, ...gitFoldersOf(repository.facts)],
-  });
-  if (root.ok) {
-    const cacheFile = join(root.value, 'probe-cache.json');
-    return { scratchParent: root.value, cacheFile, notes: [], close: async () => {} };
-  }
-  const scratchParent = await mkdtemp('/tmp/agent-exec-probe-');
-  return {
-    scratchParent,
-    cacheFile: null,
-    notes: [`A run would be refused: ${explainStateRoot(root.error).message}`],
-    close: () => rm(scratchParent, { recursive: true, force: true }),
-  };
 }

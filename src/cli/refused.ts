@@ -4,13 +4,14 @@
  */
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { linesOf } from '../adapters/lines.ts';
 import { type LogRefusal, refusalLog } from '../adapters/refusal-log.ts';
 import { builtInAdapters } from '../adapters/registry.ts';
 import type { Stream } from '../model/adapter.ts';
 import { EXIT } from '../model/codes.ts';
 import type { Refused } from '../model/refused.ts';
 import { err, ok, type Result } from '../model/result.ts';
-import { lineSplitter } from '../process/lines.ts';
+import { lineBlocks } from '../process/lines.ts';
 import { neutralise, printableJson } from '../receipt/neutralise.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { redactorFor } from '../run/credentials.ts';
@@ -79,7 +80,7 @@ const BYTE_ORDER_MARK = '\ufeff';
 
 /** Gives the log's lines to `read`, cut as a run's are; the number of bytes, or the errno's name of a failed reading. */
 async function readLog(pieces: LogPieces, read: (line: string) => void): Promise<Result<number, string>> {
-  const splitter = lineSplitter();
+  const blocks = lineBlocks();
   let bytes = 0;
   let first = true;
   const give = (line: string): void => {
@@ -87,15 +88,18 @@ async function readLog(pieces: LogPieces, read: (line: string) => void): Promise
     read(first && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line);
     first = false;
   };
+  const giveLines = (block: string | null): void => {
+    if (block !== null) linesOf(block).forEach(give);
+  };
   try {
     for await (const piece of pieces) {
       bytes += piece.length;
-      splitter.push(piece).forEach(give);
+      giveLines(blocks.push(piece));
     }
   } catch (error) {
     return err(errnoOf(error));
   }
-  splitter.end().forEach(give);
+  giveLines(blocks.end());
   return ok(bytes);
 }
 

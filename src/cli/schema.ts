@@ -5,6 +5,7 @@
 import { Argument, Command } from 'commander';
 import * as z from 'zod';
 import { policy } from '../model/config.ts';
+import { liveReport, probeReport } from '../model/probe.ts';
 import { receipt } from '../model/receipt.ts';
 import { refused } from '../model/refused.ts';
 import { summary } from '../model/summary.ts';
@@ -20,6 +21,8 @@ const SCHEMAS = {
   telemetry: { definition: telemetryEvent, io: 'output' },
   summary: { definition: summary, io: 'output' },
   refused: { definition: refused, io: 'output' },
+  probe: { definition: probeReport, io: 'output' },
+  'probe-live': { definition: liveReport, io: 'output' },
 } as const satisfies Record<string, { readonly definition: z.ZodType; readonly io: 'input' | 'output' }>;
 type SchemaName = keyof typeof SCHEMAS;
 const NAMES = Object.keys(SCHEMAS) as SchemaName[];

@@ -6,7 +6,10 @@ import type { BlockLine } from './fence.ts';
 import { errorAt, type Finding, type Span, spanOnLine } from './finding.ts';
 import type { Entry, TreeNode } from './tree.ts';
 
-/** Shapes of known tokens, keys and logins, wherever they stand in a text. */
+/**
+ * Shapes of known tokens, keys and logins, wherever they stand in a text. Each is linear on any text: no two places where
+ * a match can begin read the same run of characters to its end.
+ */
 const TOKEN_SHAPES: readonly RegExp[] = [
   /\bsk-[A-Za-z0-9_-]{16,}/,
   /\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}/,
@@ -23,9 +26,9 @@ const TOKEN_SHAPES: readonly RegExp[] = [
   /\b(?:xai|gsk|dop_v1|lin_api|fw|r8)[-_][A-Za-z0-9]{24,}/,
   /\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}/,
   /\bAGE-SECRET-KEY-1[A-Z0-9]{20,}/,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/,
+  /\beyJ(?:(?!\beyJ)[A-Za-z0-9_-]){8,}\.[A-Za-z0-9_-]{8,}/,
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/,
-  /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@'"]*:[^\s/@'"]+@/i,
+  /[a-z0-9+.-]:\/\/[^\s/:@'"]*:[^\s/@'"]+@/i,
   /\b(?:Bearer|Basic)\s+[A-Za-z0-9._~+/-]{12,}=*/i,
   /\b(?:authorization|x-api-key)\s*[:=]\s*[^\s'",\]]{6,}/i,
   /(?:token|secret|password|passwd|api[_-]?key|access[_-]?key)=[^\s'",\]{$]+/i,

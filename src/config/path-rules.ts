@@ -111,6 +111,19 @@ export function refusalPrefixForm({ refusalPrefixes }: AdapterView): Finding[] {
     });
 }
 
+/** Each prefix is looked for in a whole file. */
+const MAX_REFUSAL_PREFIXES = 200;
+
+/** No CLI has as many words for its refusals; reports the first prefix of the policy that is one too many. */
+export function refusalPrefixCount(adapters: readonly AdapterView[]): Finding[] {
+  const extra = adapters.flatMap(({ refusalPrefixes }) => refusalPrefixes)[MAX_REFUSAL_PREFIXES];
+  if (extra === undefined) return [];
+  const message = `there are more than ${MAX_REFUSAL_PREFIXES} refusal prefixes`;
+  return [
+    errorAt('REFUSAL_PREFIX', extra.span, message, 'Keep the starts of lines that the CLI prints; few are enough.'),
+  ];
+}
+
 /** Literals of a list that may hold each value once. */
 export function repeated(texts: readonly Text[], code: string, what: string): Finding[] {
   const seen = new Set<string>();

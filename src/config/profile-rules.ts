@@ -1,7 +1,7 @@
 /** Rules for profiles: their adapter, their program, and what can be asked of a model. */
 import { BUILT_IN_ADAPTERS, NAME } from '../model/config.ts';
 import { errorAt, type Finding, quote } from './finding.ts';
-import { didYouMean } from './suggest.ts';
+import { likelyWord } from './suggest.ts';
 import type { PolicyView, ProfileView, Text } from './view.ts';
 
 /** Adapters whose CLI lists its models, so that a family and an effort can be looked up. */
@@ -18,16 +18,18 @@ export type MayBeLost = (key: string) => boolean;
 export const isBuiltIn = (name: string): boolean => BUILT_IN_ADAPTERS.some((builtIn) => builtIn === name);
 
 /** Every profile's adapter is built in or defined here. */
-export function knownAdapter(
-  { adapter }: ProfileView,
-  { customAdapters }: PolicyView,
-  mayBeLost: MayBeLost,
-): Finding[] {
-  if (adapter === null || customAdapters === null || !NAME.test(adapter.value)) return [];
+export function knownAdapters({ profiles, customAdapters }: PolicyView, mayBeLost: MayBeLost): Finding[] {
+  if (customAdapters === null) return [];
   const names = [...BUILT_IN_ADAPTERS, ...customAdapters.map(({ value }) => value)];
-  if (names.includes(adapter.value) || mayBeLost(adapter.value)) return [];
-  const hint = didYouMean(adapter.value, names, 'adapters');
-  return [errorAt('UNKNOWN_ADAPTER', adapter.span, `there is no adapter ${quote(adapter.value)}`, hint)];
+  const known = new Set(names);
+  return (profiles ?? [])
+    .map(({ adapter }) => adapter)
+    .filter((adapter): adapter is Text => adapter !== null && NAME.test(adapter.value))
+    .filter(({ value }) => !known.has(value) && !mayBeLost(value))
+    .map(({ value, span }, index) => {
+      const hint = likelyWord(index, value, names, 'adapters');
+      return errorAt('UNKNOWN_ADAPTER', span, `there is no adapter ${quote(value)}`, hint);
+    });
 }
 
 /** A custom adapter has no default program name. */

@@ -8,6 +8,10 @@ import { errorAt, type Finding } from './finding.ts';
 
 /** More findings than a person reads; the last one says how many were left out. */
 const MAX_FINDINGS = 200;
+/**
+ * With more credentials than this, a file is told of them alone: every other finding would have to be compared with each.
+ */
+const MAX_SECRETS = 100;
 /** A longer line is not shown: it would be most of the report. */
 const MAX_SHOWN_LINE = 2000;
 
@@ -21,15 +25,15 @@ export interface ReportSource {
 
 /** Sorted by place; columns count UTF-16 code units. */
 export function report({ file, lines, stages, credentials }: ReportSource): Diagnostic[] {
-  const kept = rootCauses([credentials.findings, ...stages]).filter(
-    (finding) => isCredentialFinding(finding) || !isConcealed(finding, lines, credentials),
-  );
-  kept.sort(byPlace);
-  const shown = kept.slice(0, MAX_FINDINGS);
-  if (kept.length > shown.length) {
-    const left = kept.length - shown.length;
-    shown.push(errorAt('MORE_FINDINGS', shown.at(-1)?.span ?? null, `${left} more findings are not shown`));
+  const found = rootCauses([credentials.findings, ...stages]).sort(byPlace);
+  const isConcealed = concealment(lines, credentials);
+  const shown: Finding[] = [];
+  let left = 0;
+  for (const finding of found) {
+    if (shown.length >= MAX_FINDINGS) left += 1;
+    else if (isCredentialFinding(finding) || !isConcealed(finding)) shown.push(finding);
   }
+  if (left > 0) shown.push(errorAt('MORE_FINDINGS', shown.at(-1)?.span ?? null, `${left} more findings are not shown`));
   return shown.map((finding) => diagnosticOf(finding, file, lines, credentials));
 }
 
@@ -55,14 +59,22 @@ function rootCauses(stages: readonly (readonly Finding[])[]): Finding[] {
 const isCredentialFinding = (finding: Finding): boolean => finding.code.startsWith('CREDENTIAL_');
 
 /**
- * Whether showing the finding could show a credential: its line holds one, or repeats one found elsewhere. Such findings
+ * Whether showing a finding could show a credential: its line holds one, or repeats one found elsewhere. Such findings
  * are left out, which never makes a policy valid: the credential's own finding stays.
  */
-function isConcealed({ span, message, hint }: Finding, lines: readonly string[], found: CredentialReading): boolean {
-  if (span === null) return false;
-  if (found.concealedLines.has(span.line)) return true;
-  const texts = [lines[span.line - 1] ?? '', message, hint ?? ''];
-  return found.secrets.some((secret) => texts.some((text) => holdsWord(text, secret)));
+function concealment(lines: readonly string[], found: CredentialReading): (finding: Finding) => boolean {
+  const holdsSecret = (text: string): boolean => found.secrets.some((secret) => holdsWord(text, secret));
+  const knownLines = new Map<number, boolean>();
+  const lineHoldsSecret = (line: number): boolean => {
+    const known = knownLines.get(line) ?? holdsSecret(lines[line - 1] ?? '');
+    knownLines.set(line, known);
+    return known;
+  };
+  return ({ span, message, hint }) => {
+    if (span === null) return false;
+    if (found.secrets.length > MAX_SECRETS || found.concealedLines.has(span.line)) return true;
+    return lineHoldsSecret(span.line) || holdsSecret(message) || holdsSecret(hint ?? '');
+  };
 }
 
 function holdsWord(text: string, word: string): boolean {

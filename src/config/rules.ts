@@ -16,6 +16,7 @@ import {
   executableForm,
   instructionsFile,
   type ReadFile,
+  refusalPrefixCount,
   refusalPrefixForm,
   refusalSource,
   repeated,
@@ -26,13 +27,13 @@ import {
   effortOnce,
   effortPassed,
   isBuiltIn,
-  knownAdapter,
+  knownAdapters,
   type MayBeLost,
   modelFamily,
   modelProvider,
   modelSlug,
 } from './profile-rules.ts';
-import { didYouMean } from './suggest.ts';
+import { didYouMean, likelyWord } from './suggest.ts';
 import type { PolicyView, ProfileView, RoleView } from './view.ts';
 
 /** `mayBeLost`: a name that seems unknown may be defined in a part of the text that could not be read. */
@@ -40,17 +41,18 @@ export function checkRules(view: PolicyView, mayBeLost: MayBeLost, readFile: Rea
   const roles = view.roles ?? [];
   const profiles = view.profiles ?? [];
   const adapters = view.customAdapters ?? [];
+  const manyPrefixes = refusalPrefixCount(adapters);
   return [
     ...someRole(view),
+    ...knownProfiles(view, mayBeLost),
+    ...knownAdapters(view, mayBeLost),
     ...roles.flatMap((role) => [
-      ...knownProfiles(role, view, mayBeLost),
       ...repeated(role.candidates, 'CANDIDATE_REPEATED', 'candidate'),
       ...knownContract(role),
       ...instructionsFile(role, readFile),
       ...anyEnabled(role, profiles),
     ]),
     ...profiles.flatMap((profile) => [
-      ...knownAdapter(profile, view, mayBeLost),
       ...(mayBeLost('executable') ? [] : customExecutable(profile, view)),
       ...executableForm(profile),
       ...modelSlug(profile),
@@ -73,8 +75,9 @@ export function checkRules(view: PolicyView, mayBeLost: MayBeLost, readFile: Rea
       ...passedVariables(adapter),
       ...requiredFlags(adapter),
       ...refusalPrefixForm(adapter),
-      ...refusalSource(adapter, readFile),
+      ...refusalSource(adapter, manyPrefixes.length > 0 ? undefined : readFile),
     ]),
+    ...manyPrefixes,
     ...setupCommands(view),
     ...reachableLimits(view),
   ];
@@ -85,14 +88,17 @@ function someRole({ roles, rolesSpan }: PolicyView): Finding[] {
   return [errorAt('NO_ROLES', rolesSpan, 'there is no role', 'Add one: repair: [claude].')];
 }
 
-function knownProfiles({ candidates }: RoleView, { profiles }: PolicyView, mayBeLost: MayBeLost): Finding[] {
+function knownProfiles({ roles, profiles }: PolicyView, mayBeLost: MayBeLost): Finding[] {
   if (profiles === null) return [];
   const names = profiles.map(({ value }) => value);
-  return candidates
-    .filter(({ value }) => NAME.test(value) && !names.includes(value) && !mayBeLost(value))
-    .map(({ value, span }) =>
-      errorAt('UNKNOWN_PROFILE', span, `there is no profile ${quote(value)}`, didYouMean(value, names, 'profiles')),
-    );
+  const known = new Set(names);
+  return (roles ?? [])
+    .flatMap(({ candidates }) => candidates)
+    .filter(({ value }) => NAME.test(value) && !known.has(value) && !mayBeLost(value))
+    .map(({ value, span }, index) => {
+      const hint = likelyWord(index, value, names, 'profiles');
+      return errorAt('UNKNOWN_PROFILE', span, `there is no profile ${quote(value)}`, hint);
+    });
 }
 
 function knownContract({ result }: RoleView): Finding[] {

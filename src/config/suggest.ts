@@ -37,3 +37,10 @@ export function didYouMean(word: string, known: readonly string[], what: string)
   if (likely !== null) return `Did you mean ${likely}?`;
   return known.length === 0 ? `There are no ${what}.` : `Known ${what}: ${known.slice(0, 20).join(', ')}.`;
 }
+
+/** A word is compared with every known one, so a long list of unknown words gets hints only as far as anyone reads. */
+const MAX_HINTS = 50;
+
+/** The hint for the unknown word at `index` of a list that may be of any length; null behind the first fifty. */
+export const likelyWord = (index: number, word: string, known: readonly string[], what: string): string | null =>
+  index < MAX_HINTS ? didYouMean(word, known, what) : null;

@@ -1,6 +1,7 @@
 /** What git and lstat say of the canonical repository: the second stage of a look. */
 import { readdirSync } from 'node:fs';
 import { decodePath, type RepoPath } from '../model/path.ts';
+import { viewIgnored } from './ignored-view.ts';
 import { type Place, placeOf } from './places.ts';
 import { type GitCall, GitError, splitNul, tryGit } from './run.ts';
 import { type StatSignature, statWorktree } from './worktree-stat.ts';
@@ -17,30 +18,39 @@ interface PlaceView {
 export interface CanonicalView {
   /** By the prefix of the place. */
   readonly places: ReadonlyMap<string, PlaceView>;
-  /** Every tracked and every untracked path that nothing ignores, submodules' included. */
+  /** Every tracked and every untracked path that nothing ignores, submodules' and other worktrees' included. */
   readonly worktree: ReadonlyMap<RepoPath, StatSignature>;
   /** What git complained of on the way: broken refs, folders it could not read. */
   readonly warnings: string;
 }
 
-/** Throws {@link GitError} where git cannot read a place. */
-export async function viewCanonical(places: readonly Place[], excludesFile: string | null): Promise<CanonicalView> {
+/** Throws {@link GitError} where git cannot read a place. `withIgnored`: what the first place ignores belongs to it too. */
+export async function viewCanonical(
+  places: readonly Place[],
+  excludesFile: string | null,
+  withIgnored: boolean,
+): Promise<CanonicalView> {
   const [top] = places;
   if (top === undefined) throw new Error('a repository is a place');
+  const ignored = withIgnored ? viewIgnored(top.location, excludesFile) : null;
+  // It is awaited below, behind others that may fail first.
+  ignored?.catch(() => {});
   const views = new Map<string, PlaceView>();
-  const paths: RepoPath[] = [];
+  const worktree = new Map<RepoPath, StatSignature>();
   let warnings = '';
   for (const place of places) {
     const seen = await viewPlace(place, excludesFile);
     views.set(place.prefix, seen.view);
-    for (const path of seen.paths) paths.push(`${place.prefix}${path}` as RepoPath);
+    for (const [path, signature] of await statWorktree(place.location.worktree, seen.paths))
+      worktree.set(`${place.prefix}${path}` as RepoPath, signature);
     warnings += seen.warnings;
   }
-  return { places: views, worktree: await statWorktree(top.location.worktree, paths), warnings };
+  for (const [path, signature] of (await ignored) ?? []) worktree.set(path, signature);
+  return { places: views, worktree, warnings };
 }
 
 async function viewPlace(
-  { location, emptyLinks }: Place,
+  { location, isOtherWorktree, emptyLinks }: Place,
   excludesFile: string | null,
 ): Promise<{ view: PlaceView; paths: Set<RepoPath>; warnings: string }> {
   const { gitDir, commonDir, worktree } = location;
@@ -57,7 +67,7 @@ async function viewPlace(
     ask(['cat-file', '--batch-check'], { input: Buffer.from('HEAD\nHEAD^{tree}\n') }),
     ask(refs),
     // A linked worktree has refs of its own (refs/bisect, refs/worktree), and so has the main one.
-    commonDir === gitDir ? Buffer.alloc(0) : ask(refs, { gitDir: commonDir }),
+    commonDir === gitDir || isOtherWorktree ? Buffer.alloc(0) : ask(refs, { gitDir: commonDir }),
     ask(['ls-files', '--stage', '-v', '-z']),
     ask(others, { config: [['core.excludesFile', excludesFile ?? '/dev/null']] }),
   ]);
@@ -65,9 +75,11 @@ async function viewPlace(
   for (const record of splitNul(index)) paths.add(pathOfEntry(record));
   for (const record of splitNul(untracked)) paths.add(decodePath(record));
   for (const link of emptyLinks) for (const name of namesIn(worktree, link)) paths.add(`${link}/${name}` as RepoPath);
-  const mainOnly = parseRefs(mainRefs).filter(([name]) => /^refs\/(bisect|worktree|rewritten)\//.test(name));
+  const isPrivate = ([name]: [string, string]): boolean => /^refs\/(bisect|worktree|rewritten)\//.test(name);
+  const mainOnly = parseRefs(mainRefs).filter(isPrivate);
   const named = mainOnly.map(([name, value]): [string, string] => [`main-worktree/${name}`, value]);
-  const allRefs = new Map([...parseRefs(ownRefs), ...named]);
+  const own = parseRefs(ownRefs);
+  const allRefs = new Map([...(isOtherWorktree ? own.filter(isPrivate) : own), ...named]);
   return { view: { head: head.toString('latin1'), refs: allRefs, index }, paths, warnings };
 }
 

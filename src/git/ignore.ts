@@ -8,6 +8,7 @@ import { decodePath, encodePath, type RepoPath } from '../model/path.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
 import { writeBareRepository } from './bare-repository.ts';
 import { type BaseTree, filesNamed, readBlobs } from './base-tree.ts';
+import type { Location } from './configured-files.ts';
 import { GitError, type HostEnvironment, splitNul, tryGit } from './run.ts';
 
 export interface IgnoreRules {
@@ -16,7 +17,7 @@ export interface IgnoreRules {
 }
 
 /** The ignore file of the person at this machine, absolute, or null where there is none. */
-export async function hostExcludesFile(facts: RepositoryFacts, hostEnv: HostEnvironment): Promise<string | null> {
+export async function hostExcludesFile(facts: Location, hostEnv: HostEnvironment): Promise<string | null> {
   const configured = await tryGit({
     gitDir: facts.gitDir,
     workTree: facts.worktree,

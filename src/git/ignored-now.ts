@@ -1,10 +1,10 @@
 /** Whether git ignores an untracked file of the host's checkout, by the rules as they are now. */
-import type { RepositoryFacts } from '../model/plan.ts';
+import type { Location } from './configured-files.ts';
 import { hostExcludesFile } from './ignore.ts';
 import { GitError, type HostEnvironment, tryGit } from './run.ts';
 
 /** `path` is relative to the worktree. False for a tracked file, whatever the rules say. Throws {@link GitError}. */
-export async function isIgnoredNow(facts: RepositoryFacts, path: string, hostEnv: HostEnvironment): Promise<boolean> {
+export async function isIgnoredNow(facts: Location, path: string, hostEnv: HostEnvironment): Promise<boolean> {
   const excludesFile = await hostExcludesFile(facts, hostEnv);
   const args = ['check-ignore', '-q', '-z', '--stdin'];
   const output = await tryGit({

@@ -6,7 +6,9 @@
 import { realpath, stat } from 'node:fs/promises';
 import type { RepositoryFacts } from '../model/plan.ts';
 import { err, ok, type Result } from '../model/result.ts';
-import { type GitOutput, gitLine, type HostEnvironment, tryGit } from './run.ts';
+import type { Location } from './configured-files.ts';
+import { learnHelpers } from './program.ts';
+import { type GitOutput, gitLine, gitPath, type HostEnvironment, tryGit } from './run.ts';
 
 /** `cat-file -z`, and `core.fsmonitor=false` read as a boolean and not as a program's name. */
 const MINIMUM_GIT = '2.38.0';
@@ -20,7 +22,7 @@ export type RepositoryProblem =
   | { readonly kind: 'bare'; readonly gitDir: string }
   /** Inside a git directory, where there is no worktree. */
   | { readonly kind: 'no-worktree'; readonly path: string }
-  | { readonly kind: 'unborn-head'; readonly worktree: string; readonly headRef: string }
+  | ({ readonly kind: 'unborn-head'; readonly headRef: string } & Location)
   /** Owned by somebody else and not in `safe.directory`; git's words name the way out. */
   | { readonly kind: 'dubious-ownership'; readonly path: string; readonly message: string }
   /** Permissions, a damaged repository, or a format this git does not know. */
@@ -45,13 +47,15 @@ export async function discoverRepository(
   hostEnv: HostEnvironment,
 ): Promise<Result<RepositoryFacts, RepositoryProblem>> {
   const folder = await existingFolder(start);
-  const [version, places] = await Promise.all([
+  const [version, helpers, places] = await Promise.all([
     tryGit({ gitDir: null, args: ['--version'] }),
+    tryGit({ gitDir: null, args: ['--exec-path'] }),
     folder.ok ? askForPlaces(folder.value, hostEnv) : folder,
   ]);
   if (version.failure === 'not-found') return err({ kind: 'git-missing' });
   const found = /\d+(\.\d+)+/.exec(version.stdout.toString('utf8'))?.[0] ?? '';
   if (!atLeast(found, MINIMUM_GIT)) return err({ kind: 'git-too-old', version: found, minimum: MINIMUM_GIT });
+  if (helpers.code === 0) learnHelpers(gitPath(), oneLine(helpers));
   if (!places.ok) return places;
   const { top, gitDir, commonDir, objectsDir, format, shallow } = places.value;
   const facts = {
@@ -90,10 +94,9 @@ async function askForPlaces(path: string, hostEnv: HostEnvironment): Promise<Res
 }
 
 /** Where HEAD stands now. */
-async function readHead(facts: {
-  readonly worktree: string;
-  readonly gitDir: string;
-}): Promise<Result<Pick<RepositoryFacts, 'head' | 'headRef'>, RepositoryProblem>> {
+async function readHead(
+  facts: Location,
+): Promise<Result<Pick<RepositoryFacts, 'head' | 'headRef'>, RepositoryProblem>> {
   const [symbolic, head] = await Promise.all([
     tryGit({ gitDir: facts.gitDir, args: ['symbolic-ref', '--quiet', 'HEAD'] }),
     tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', 'HEAD^{commit}'] }),
@@ -103,7 +106,10 @@ async function readHead(facts: {
   if (headRef !== null) {
     const ref = await tryGit({ gitDir: facts.gitDir, args: ['show-ref', '--verify', '--quiet', headRef] });
     const raw = await tryGit({ gitDir: facts.gitDir, args: ['rev-parse', '--verify', '--quiet', 'HEAD'] });
-    if (ref.code !== 0 && raw.code !== 0) return err({ kind: 'unborn-head', worktree: facts.worktree, headRef });
+    if (ref.code !== 0 && raw.code !== 0) {
+      const { worktree, gitDir, commonDir, objectsDir } = facts;
+      return err({ kind: 'unborn-head', headRef, worktree, gitDir, commonDir, objectsDir });
+    }
   }
   return err({ kind: 'unreadable', path: facts.worktree, message: `HEAD: ${complaint(head)}` });
 }

@@ -3,9 +3,14 @@
  * whatever could run a program or a prompt: hooks, fsmonitor, signing, pagers, replace refs, grafts, optional locks,
  * lazy fetches and every transport. Nothing is discovered and no user or system configuration is read; the two calls
  * that must read it (discovery, for `safe.directory`; the host's ignore file) say so with `userConfig`.
+ * The program itself is chosen in `program.ts`.
  * Git gets a session of its own, so that a Ctrl-C meant for agent-exec does not end git halfway through a write.
  */
+
+import type { ChildProcess } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
 import { execa } from 'execa';
+import { gitProgram, replacedProgram } from './program.ts';
 
 export interface GitCall {
   /** Absolute git directory; null for the few commands that need none. */
@@ -38,7 +43,14 @@ export interface GitOutput {
   readonly stdout: Buffer;
   readonly stderr: string;
   /** Why there is no exit code; null where there is one. */
-  readonly failure: 'not-found' | 'not-started' | 'timed-out' | 'output-too-large' | 'ended-by-signal' | null;
+  readonly failure:
+    | 'not-found'
+    | 'replaced'
+    | 'not-started'
+    | 'timed-out'
+    | 'output-too-large'
+    | 'ended-by-signal'
+    | null;
 }
 
 /** A git command that had to succeed did not: the message carries its words and its own complaint. */
@@ -88,10 +100,21 @@ function userConfigPlaces(host: HostEnvironment): Record<string, string> {
   return places;
 }
 
+/** Where git is looked up. */
+export const gitPath = (): string => process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin';
+
+/** The file of git, or of what it runs in its name, that is not what it was at first; null where all is. */
+export function replacedGit(): string | null {
+  const program = gitProgram(gitPath());
+  return program === null ? null : replacedProgram(program);
+}
+
 /** The environment of every host git call. */
-function environment(call: GitCall): Record<string, string> {
+function environment(call: GitCall, helpers: string | null): Record<string, string> {
   const env: Record<string, string> = {
-    PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+    // For a git that is a script: the system's programs, and none of a folder that a worker may have filled.
+    PATH: '/usr/bin:/bin',
+    ...(helpers === null ? {} : { GIT_EXEC_PATH: helpers }),
     LC_ALL: 'C.UTF-8',
     ...(call.userConfig === undefined ? NO_USER_CONFIG : userConfigPlaces(call.userConfig)),
     GIT_ATTR_NOSYSTEM: '1',
@@ -126,9 +149,39 @@ function environment(call: GitCall): Record<string, string> {
 
 /** Runs git and answers with whatever it did; never throws for an exit code. */
 export async function tryGit(call: GitCall): Promise<GitOutput> {
-  const result = await execa('git', call.args, {
+  const program = gitProgram(gitPath());
+  if (program === null) return notRun('not-found', 'there is no git in any absolute folder of PATH');
+  const replaced = replacedProgram(program);
+  if (replaced !== null)
+    return notRun(
+      'replaced',
+      `${replaced} is not the program any more that it was when this run began; it was not run`,
+    );
+  try {
+    return await start(program, call);
+  } catch (error) {
+    if (error instanceof TypeError && error.message.includes('stdio is not iterable')) {
+      return notRun(
+        'not-started',
+        'git could not be started: too many open files (EMFILE). Raise the limit (ulimit -n).',
+      );
+    }
+    throw error;
+  }
+}
+
+/**
+ * Without a descriptor left Node gives a child without streams, on which execa throws before it listens; the child's own
+ * 'error' would then end this process, in the middle of a run. Whoever starts a child hears of it in its own way.
+ */
+subscribe('child_process', (message) => void (message as { process: ChildProcess }).process.on('error', () => {}));
+
+async function start(program: NonNullable<ReturnType<typeof gitProgram>>, call: GitCall): Promise<GitOutput> {
+  const result = await execa(program.file, call.args, {
     cwd: '/',
-    env: environment(call),
+    env: environment(call, program.helpers),
+    // Git takes its own name for a command where that begins with "git-".
+    argv0: 'git',
     extendEnv: false,
     encoding: 'buffer',
     stripFinalNewline: false,
@@ -140,7 +193,8 @@ export async function tryGit(call: GitCall): Promise<GitOutput> {
     stdin: call.inputFile !== undefined ? { file: call.inputFile } : (call.input ?? 'ignore'),
     stdout: call.outputFile !== undefined ? { file: call.outputFile } : 'pipe',
   });
-  const code = result.exitCode ?? null;
+  // Git's own answer is worth nothing where what it said could not be kept: a full disk below `outputFile`.
+  const code = result.failed && result.exitCode === 0 ? null : (result.exitCode ?? null);
   return {
     code,
     stdout: Buffer.from(result.stdout ?? []),
@@ -148,6 +202,13 @@ export async function tryGit(call: GitCall): Promise<GitOutput> {
     failure: code !== null ? null : failureOf(result),
   };
 }
+
+const notRun = (failure: NonNullable<GitOutput['failure']>, stderr: string): GitOutput => ({
+  code: null,
+  stdout: Buffer.alloc(0),
+  stderr,
+  failure,
+});
 
 function failureOf(result: {
   readonly code?: string | undefined;

@@ -13,6 +13,8 @@ interface WatchedFile {
   readonly what: CanonicalDifference['what'];
   /** Equal where kind, mode and bytes are. */
   readonly signature: string;
+  /** It has a second name somewhere, by which it can be written although this one is read-only. */
+  readonly linked: boolean;
 }
 /** By absolute path. */
 export type WatchedFiles = ReadonlyMap<string, WatchedFile>;
@@ -33,9 +35,13 @@ const OPERATIONS = [
   'sequencer',
 ];
 
-/** Reads the files of all places. Never throws: an absent or unreadable file has a signature too. */
-export function readWatchedFiles(places: readonly Place[]): WatchedFiles {
+/**
+ * Reads the files of all places, and the host's own ignore file, which hides new files from git. Never throws: an absent
+ * or unreadable file has a signature too.
+ */
+export function readWatchedFiles(places: readonly Place[], excludesFile: string | null): WatchedFiles {
   const files = new Map<string, WatchedFile>();
+  if (excludesFile !== null) files.set(excludesFile, { what: 'info', ...signatureOf(excludesFile) });
   for (const place of places) watchPlace(place, files);
   return files;
 }
@@ -43,7 +49,7 @@ export function readWatchedFiles(places: readonly Place[]): WatchedFiles {
 function watchPlace({ location, configured, emptyLinks }: Place, files: Map<string, WatchedFile>): void {
   const { gitDir, commonDir, objectsDir, worktree } = location;
   const watch = (what: WatchedFile['what'], ...paths: string[]): void => {
-    for (const path of paths) files.set(path, { what, signature: signatureOf(path) });
+    for (const path of paths) files.set(path, { what, ...signatureOf(path) });
   };
   watch('config', join(commonDir, 'config'), join(commonDir, 'config.worktree'), join(gitDir, 'config.worktree'));
   watch('config', join(gitDir, 'commondir'), ...configured.config);
@@ -57,6 +63,8 @@ function watchPlace({ location, configured, emptyLinks }: Place, files: Map<stri
   watch('info', join(worktree, '.git'));
   for (const link of emptyLinks) if (!hasInvalidUtf8(link)) watch('info', join(worktree, link, '.git'));
   watch('ref', join(commonDir, 'logs', 'refs', 'stash'));
+  for (const folder of new Set([gitDir, commonDir])) watch('info', ...locksIn(folder));
+  watch('info', ...locksBelow(join(commonDir, 'refs')));
   const worktrees = join(commonDir, 'worktrees');
   for (const id of namesIn(worktrees)) {
     watch('head', join(worktrees, id, 'HEAD'));
@@ -73,17 +81,44 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function signatureOf(path: string): string {
+/** A lock that a command has left behind keeps every later one out. */
+export const isLock = (path: string): boolean => path.endsWith('.lock');
+
+const locksIn = (folder: string): string[] =>
+  namesIn(folder)
+    .filter(isLock)
+    .map((name) => join(folder, name));
+
+/** Those of refs, but not of the ones that runs beside this one are about to make. */
+function locksBelow(folder: string): string[] {
+  try {
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    return names
+      .filter((name) => isLock(name) && !/^agent-exec(-quarantine)?\//.test(name))
+      .map((name) => join(folder, name));
+  } catch {
+    // Refs come and go while they are listed, and what cannot be listed git will complain of.
+    return [];
+  }
+}
+
+function signatureOf(path: string): { readonly signature: string; readonly linked: boolean } {
+  const single = (signature: string) => ({ signature, linked: false });
   try {
     const stat = lstatSync(path, { bigint: true });
-    if (stat.isSymbolicLink()) return `link ${readlinkSync(path)} ${signatureOf(realpathSync(path))}`;
-    if (stat.isDirectory()) return 'folder';
-    if (!stat.isFile()) return `special ${stat.mode.toString(8)}`;
+    if (stat.isSymbolicLink()) {
+      const target = signatureOf(realpathSync(path));
+      return { ...target, signature: `link ${readlinkSync(path)} ${target.signature}` };
+    }
+    if (stat.isDirectory()) return single('folder');
+    if (!stat.isFile()) return single(`special ${stat.mode.toString(8)}`);
     const mode = stat.mode.toString(8);
-    if (stat.size > MAX_READ) return `file ${mode} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.ino}`;
-    return `file ${mode} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`;
+    const linked = stat.nlink > 1n;
+    if (stat.size > MAX_READ)
+      return { signature: `file ${mode} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.ino}`, linked };
+    return { signature: `file ${mode} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`, linked };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : `unreadable ${code}`;
+    return single(code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : `unreadable ${code}`);
   }
 }

@@ -4,7 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RepoPath } from '../model/path.ts';
 import { placeOf } from './places.ts';
 
-/** Equal where type, mode, size, times of content and inode are; `absent` where nothing is. */
+/**
+ * Equal where type, mode, size, times of content and inode are; `absent` where nothing is. Ends with `linked` where a file
+ * has another name somewhere.
+ */
 export type StatSignature = string;
 
 /** lstat calls between two turns of the event loop: a look must not stop the supervision of other work. */
@@ -26,11 +29,17 @@ function signatureOf(place: string | Buffer): StatSignature {
     const mode = stat.mode.toString(8);
     // A folder is listed for a submodule or a nested repository; its times tell of its entries, which are not listed.
     if (stat.isDirectory()) return `${mode} ${stat.ino}`;
-    return `${mode} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+    return `${mode} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}${stat.nlink > 1n ? ' linked' : ''}`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : `unreadable ${code}`;
   }
+}
+
+/** Whether a file that is still the same one was changed and may have been changed by another name of it. */
+export function changedThroughLink(before: StatSignature, after: StatSignature): boolean {
+  const isSame = before.split(' ')[1] === after.split(' ')[1];
+  return before !== after && isSame && (before.endsWith(' linked') || after.endsWith(' linked'));
 }
 
 /** In words, what happened between two signatures that differ. */

@@ -115,7 +115,15 @@ export interface WorkerReport {
  */
 export interface EventReader {
   read(stream: Stream, line: string): readonly Observation[];
-  /** The refusal told last, whatever came of it: `report` decides. Costs nothing, so it may be asked after each line. */
+  /**
+   * Whole lines joined by newlines, to the same report as line by line, and quicker where they mean nothing. One list of
+   * observations for each line, but that lines of mere activity or of nothing may stand as one.
+   */
+  readBlock(stream: Stream, block: string): readonly (readonly Observation[])[];
+  /**
+   * The refusal that stands so far: of the events the last one told, where they told none the first of the plain lines.
+   * Whatever comes of it, `report` decides. Costs nothing, so it may be asked after each line.
+   */
   refusalTold(): Refusal | null;
   report(): WorkerReport;
 }
@@ -126,6 +134,13 @@ export interface ReaderFacts {
   readonly workspace?: string;
   /** Milliseconds since the epoch, to turn a moment ("resets at …") into `retry_after_seconds`. */
   readonly now?: () => number;
+  /** Set where a kept log is read, and not a run's own streams. */
+  readonly log?: {
+    /** False: nobody says whose log it is. */
+    readonly isNamed: boolean;
+    /** The lines of both streams, in whatever order: each one is read as of either. */
+    readonly isMerged: boolean;
+  };
   /** Reads a line as a JSON object, else null, as adapters/json-lines.ts does; for many readers of the same lines to share. */
   readonly parse?: (line: string) => Readonly<Record<string, unknown>> | null;
 }
@@ -141,6 +156,8 @@ export interface StatePath {
   readonly variable: string | null;
   readonly below?: string;
   readonly path: string;
+  /** Set for a file, which only the CLI can make. */
+  readonly isFile?: true;
 }
 
 export interface Adapter {

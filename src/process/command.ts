@@ -8,7 +8,7 @@ import { lookUpTool } from './containment.ts';
 import { type SuperviseOutcome, type SuperviseRequest, supervise } from './supervise.ts';
 
 export interface CommandRequest
-  extends Omit<SuperviseRequest, 'executable' | 'args' | 'stdin' | 'lingerMs' | 'onLine' | 'limits'> {
+  extends Omit<SuperviseRequest, 'executable' | 'args' | 'stdin' | 'lingerMs' | 'onOutput' | 'limits'> {
   /** A bare name is looked up on the environment's PATH; a path is taken from `cwd`. */
   readonly argv: readonly string[];
   readonly limits: Pick<SuperviseRequest['limits'], 'timeoutMs' | 'graceMs' | 'rawOutputBytes'>;
@@ -35,7 +35,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
     args,
     stdin: { kind: 'null' },
     lingerMs: null,
-    onLine: null,
+    onOutput: null,
     limits: { ...limits, idleTimeoutMs: null, providerWaitMs: limits.timeoutMs },
   });
   const code = outcome.termination.kind === 'exited' ? outcome.termination.code : null;

@@ -11,13 +11,17 @@ import { err, ok, type Result } from '../model/result.ts';
 import { bwrapCommand } from './bwrap.ts';
 import { resolveMounts } from './mounts.ts';
 
-/** How attempts are held on this machine. `program` and the other tools are absolute paths. */
+/**
+ * How attempts are held on this machine. `program` and the other tools are absolute paths; `identity` is that of their
+ * files when they were tried: what a worker puts in their place later is never started.
+ */
 export type Containment =
   | {
       readonly mechanism: 'bwrap';
       readonly level: 'guard' | 'strict';
       readonly program: string;
       readonly userNamespace: boolean;
+      readonly identity: string;
     }
   | {
       readonly mechanism: 'unshare';
@@ -26,12 +30,14 @@ export type Containment =
       readonly userNamespace: boolean;
       /** Makes the namespace end with the controller; null: a killed controller leaves it to `recover`. */
       readonly setpriv: string | null;
+      readonly identity: string;
     }
   | {
       readonly mechanism: 'sweep';
       readonly level: 'none';
       /** Gives every process of the attempt an inherited mark; null: they are found by other traces only. */
       readonly prlimit: string | null;
+      readonly identity: string;
     };
 
 export interface ContainmentRequest {
@@ -62,6 +68,29 @@ export function lookUpTool(name: string, path: string): string | null {
     }
   }
   return null;
+}
+
+/** The files as they are now; equal where nobody changed or replaced one. */
+function identityOfTools(...tools: readonly (string | null)[]): string {
+  const known = tools
+    .filter((tool) => tool !== null)
+    .map((tool) => {
+      const stat = statSync(tool, { bigint: true, throwIfNoEntry: false });
+      return stat === undefined ? 'absent' : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+    });
+  return known.join(', ');
+}
+
+/** The tools of a containment that are not what they were, so that nothing may be started by them; null where all are. */
+export function replacedTools(containment: Containment): string | null {
+  const tools =
+    containment.mechanism === 'bwrap'
+      ? [containment.program]
+      : containment.mechanism === 'unshare'
+        ? [containment.program, containment.setpriv]
+        : [containment.prlimit];
+  if (identityOfTools(...tools) === containment.identity) return null;
+  return tools.filter((tool) => tool !== null).join(' or ');
 }
 
 /** Runs a trial; null where it went well, else the first line of its complaint. */
@@ -139,7 +168,9 @@ async function findBwrap(
   let complaint = '';
   for (const userNamespace of userNamespaceForms()) {
     const failed = await tryBwrap(program, level, userNamespace, scratchParent);
-    if (failed === null) return ok({ mechanism: 'bwrap', level, program, userNamespace });
+    if (failed === null) {
+      return ok({ mechanism: 'bwrap', level, program, userNamespace, identity: identityOfTools(program) });
+    }
     complaint ||= failed;
   }
   return err(`${program} does not work here: ${complaint}`);
@@ -150,7 +181,8 @@ async function findUnshare(path: string): Promise<Containment | null> {
   if (program === null) return null;
   for (const setpriv of new Set([lookUpTool('setpriv', path), null])) {
     for (const userNamespace of userNamespaceForms()) {
-      const containment = { mechanism: 'unshare', level: 'none', program, userNamespace, setpriv } as const;
+      const identity = identityOfTools(program, setpriv);
+      const containment = { mechanism: 'unshare', level: 'none', program, userNamespace, setpriv, identity } as const;
       // A fresh /proc in a new PID namespace shows its first process as 1.
       const failed = await trial([...unshareCommand(containment), '/bin/sh', '-c', 'test $$ = 1 && test -d /proc/1']);
       if (failed === null) return containment;
@@ -164,7 +196,8 @@ async function sweeping(path: string): Promise<Containment> {
   const prlimit = lookUpTool('prlimit', path);
   const works =
     prlimit !== null && (await trial([prlimit, '--locks=1000000000000:', '--', '/bin/sh', '-c', ':'])) === null;
-  return { mechanism: 'sweep', level: 'none', prlimit: works ? prlimit : null };
+  const used = works ? prlimit : null;
+  return { mechanism: 'sweep', level: 'none', prlimit: used, identity: identityOfTools(used) };
 }
 
 /**
@@ -187,6 +220,6 @@ export async function detectContainment(request: ContainmentRequest): Promise<Re
       });
     }
   }
-  if (platform !== 'linux') return ok({ mechanism: 'sweep', level: 'none', prlimit: null });
+  if (platform !== 'linux') return ok({ mechanism: 'sweep', level: 'none', prlimit: null, identity: '' });
   return ok((await findUnshare(path)) ?? (await sweeping(path)));
 }

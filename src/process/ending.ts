@@ -80,11 +80,12 @@ const SIGNAL_NAMES = new Map<number, string>(
 for (const name of ['SIGABRT', 'SIGIO', 'SIGSYS'] as const) SIGNAL_NAMES.set(constants.signals[name], name);
 
 /**
- * The exit as the worker made it. bwrap answers for a worker that died of signal n with code 128 + n, which cannot be
- * told from a worker that chose that code: it is read as the signal, the far more frequent of the two.
+ * The exit as the worker made it. An init (bwrap's, or the shell behind unshare) answers for a worker that died of signal
+ * n with code 128 + n, which cannot be told from a worker that chose that code: it is read as the signal, the far more
+ * frequent of the two.
  */
-export function exitOf(code: number | null, signal: string | null, through: 'bwrap' | 'direct'): Exit {
+export function exitOf(code: number | null, signal: string | null, through: 'init' | 'direct'): Exit {
   if (code === null) return { code: null, signal: signal ?? 'SIGKILL' };
-  const name = through === 'bwrap' ? SIGNAL_NAMES.get(code - 128) : undefined;
+  const name = through === 'init' ? SIGNAL_NAMES.get(code - 128) : undefined;
   return name === undefined ? { code, signal: null } : { code: null, signal: name };
 }

@@ -9,7 +9,8 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { err, ok, type Result } from '../model/result.ts';
 import { bwrapCommand } from './bwrap.ts';
-import { type Containment, unshareCommand } from './containment.ts';
+import { type Containment, replacedTools, unshareCommand } from './containment.ts';
+import { behindInit } from './init.ts';
 import { type MountWishes, resolveMounts } from './mounts.ts';
 import { openStandardStreams, type StandardStreams } from './standard-streams.ts';
 import { diagnoseStart, errorCode, type StartError } from './start-error.ts';
@@ -62,7 +63,7 @@ function commandFor(request: LaunchRequest): string[] {
         command,
       );
     case 'unshare':
-      return [...unshareCommand(containment), ...command];
+      return [...unshareCommand(containment), ...behindInit(command, request.environment)];
     case 'sweep':
       if (containment.prlimit === null) return command;
       // Only the soft limit: a run inside this one must be able to set its own.
@@ -118,6 +119,11 @@ function startProcess(request: LaunchRequest, streams: StandardStreams): ChildPr
 export async function launch(request: LaunchRequest): Promise<Result<Launched, StartError>> {
   if (request.networkOff && request.containment.level !== 'strict') {
     throw new Error('only strict isolation can take the network away');
+  }
+  const replaced = replacedTools(request.containment);
+  if (replaced !== null) {
+    const message = `${replaced} is not the program any more that it was when this run began; it was not started`;
+    return err({ code: 'SANDBOX_FAILED', message });
   }
   const streams = await openStandardStreams(request.hasInput, process.platform);
   if (!streams.ok) return streams;

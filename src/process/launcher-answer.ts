@@ -1,5 +1,5 @@
 /**
- * Tells the launcher's own answer (bwrap, unshare, prlimit) from the worker's: both arrive as one exit code and one
+ * Tells the launcher's own answer (bwrap, unshare and its init, prlimit) from the worker's: both arrive as one exit code and one
  * stderr.
  */
 import { readBwrapStatus } from './bwrap.ts';
@@ -35,10 +35,8 @@ export function neverRan(
   if (containment.mechanism === 'sweep' && containment.prlimit === null) return null;
   // These launchers answer 126 or 127 and name the program on stderr; the worker itself has printed nothing then.
   if ((exit.code !== 126 && exit.code !== 127) || logs[0].head().length > 0) return null;
-  const launcher = containment.mechanism === 'unshare' ? 'unshare: ' : 'prlimit: ';
+  const launcher = containment.mechanism === 'unshare' ? /^(unshare|sh): / : /^prlimit: /;
   const named =
-    complaint.startsWith(launcher) &&
-    complaint.includes(executable) &&
-    complaint.indexOf('\n') === complaint.length - 1;
+    launcher.test(complaint) && complaint.includes(executable) && complaint.indexOf('\n') === complaint.length - 1;
   return named ? readComplaint(complaint, executable, cwd) : null;
 }

@@ -1,7 +1,7 @@
 /**
- * Cuts a stream of bytes into lines. Memory stays bounded whatever comes: of a line longer than {@link MAX_LINE}
- * characters the first part is given at once and the rest is dropped. Decoding happens on whole lines, so a character
- * split between two chunks comes out right.
+ * Cuts a stream of bytes into blocks of whole lines. Memory stays bounded whatever comes: of a line longer than
+ * {@link MAX_LINE} characters at least that first part is given at once and the rest is dropped. Decoding happens on whole
+ * lines, so a character split between two chunks comes out right.
  */
 import { MAX_LINE } from '../model/adapter.ts';
 
@@ -9,27 +9,16 @@ const NEWLINE = 0x0a;
 /** A UTF-16 unit comes from at most three bytes, so this many bytes always hold MAX_LINE characters. */
 const MAX_LINE_BYTES = 3 * MAX_LINE;
 
-export interface LineSplitter {
-  /** The lines that this chunk completes, without `\n` or `\r\n`. */
-  push(chunk: Buffer): string[];
+export interface LineBlocks {
+  /** The lines that this chunk completes, joined by newlines, without the last newline; null where it completes none. */
+  push(chunk: Buffer): string | null;
   /** The last line, where the stream ended without a newline. */
-  end(): string[];
+  end(): string | null;
   /** True while a line has begun and not ended. */
   partial(): boolean;
 }
 
-function tidy(line: string): string {
-  let end = line.length;
-  if (end > 0 && line.charCodeAt(end - 1) === 0x0d) end--;
-  if (end > MAX_LINE) {
-    const last = line.charCodeAt(MAX_LINE - 1);
-    // Never leave half of a surrogate pair at the cut.
-    end = last >= 0xd800 && last <= 0xdbff ? MAX_LINE - 1 : MAX_LINE;
-  }
-  return end === line.length ? line : line.slice(0, end);
-}
-
-export function lineSplitter(): LineSplitter {
+export function lineBlocks(): LineBlocks {
   // One growing buffer instead of a list of chunks: a worker that writes byte by byte must not cost an object a byte.
   let pending = Buffer.alloc(0);
   let used = 0;
@@ -57,11 +46,11 @@ export function lineSplitter(): LineSplitter {
       let rest = chunk;
       if (skipping) {
         const newline = rest.indexOf(NEWLINE);
-        if (newline < 0) return [];
+        if (newline < 0) return null;
         skipping = false;
         rest = rest.subarray(newline + 1);
       }
-      const lines: string[] = [];
+      let block: string | null = null;
       const last = rest.lastIndexOf(NEWLINE);
       if (last >= 0) {
         let complete = rest.subarray(0, last);
@@ -70,20 +59,21 @@ export function lineSplitter(): LineSplitter {
           complete = take();
         }
         // One decoding for all lines of the chunk: a newline byte is never part of another character.
-        for (const line of complete.toString('utf8').split('\n')) lines.push(tidy(line));
+        block = complete.toString('utf8');
         rest = rest.subarray(last + 1);
       }
       if (rest.length > 0) keep(rest);
       if (used >= MAX_LINE_BYTES) {
-        lines.push(tidy(take().toString('utf8')));
+        const long = take().toString('utf8');
+        block = block === null ? long : `${block}\n${long}`;
         skipping = true;
       }
-      return lines;
+      return block;
     },
     end() {
-      const lines = used > 0 ? [tidy(take().toString('utf8'))] : [];
+      const block = used > 0 ? take().toString('utf8') : null;
       skipping = false;
-      return lines;
+      return block;
     },
     partial: () => used > 0 || skipping,
   };

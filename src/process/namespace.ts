@@ -3,7 +3,6 @@
  * it be gone only when nobody is left. So one process gone proves all of them gone, whatever they did to hide.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Processes } from '../model/observation.ts';
 import { descendantsOf } from './lineage.ts';
@@ -15,8 +14,6 @@ export interface NamespaceOptions {
   readonly launcher: ProcessEntry;
   /** The launcher's word on the first process, where it gives one. */
   readonly firstPid: () => number | null;
-  /** True where the worker is not the first process but its child (bwrap). */
-  readonly hasInit: boolean;
 }
 
 const namespaceOf = (pid: number): string | null => {
@@ -40,19 +37,8 @@ function statusOf(pid: number): string {
 /** Number 1 in the innermost of several namespaces. */
 const isFirst = (pid: number): boolean => /^NSpid:(\t\d+)+\t1$/m.test(statusOf(pid));
 
-/**
- * True where TERM has its default effect on this process. To the first process of a namespace the kernel does not even
- * deliver it then.
- */
-function diesOfTerm(pid: number): boolean {
-  const masks = /^SigIgn:\t([0-9a-f]+)\nSigCgt:\t([0-9a-f]+)$/m.exec(statusOf(pid));
-  if (masks === null) return false;
-  const handled = BigInt(`0x${masks[1]}`) | BigInt(`0x${masks[2]}`);
-  return (handled & (1n << BigInt(constants.signals.SIGTERM - 1))) === 0n;
-}
-
 export function namespacedTree(options: NamespaceOptions): ProcessTree {
-  const { launcher, hasInit } = options;
+  const { launcher } = options;
   const escaped = new Set<string>();
   let first: ProcessEntry | null = null;
   let namespace: string | null = null;
@@ -72,18 +58,17 @@ export function namespacedTree(options: NamespaceOptions): ProcessTree {
     return first;
   }
 
-  /** Everybody in the namespace but a first process that is only its init. */
+  /** Everybody in the namespace but its first process, which is only an init. */
   function members(): ProcessEntry[] {
     const root = learnFirst();
     if (root === null || !isSame(root)) return [];
-    const below = descendantsOf(readProcessTable(), root.pid).filter((entry) => entry.alive);
-    return hasInit ? below : [root, ...below];
+    return descendantsOf(readProcessTable(), root.pid).filter((entry) => entry.alive);
   }
 
   function observe(): void {
     lastSeen = members();
     // The worker is the first one its init starts; nobody else is there before it.
-    worker ??= hasInit ? (lastSeen.toSorted((a, b) => a.started - b.started || a.pid - b.pid)[0] ?? null) : first;
+    worker ??= lastSeen.toSorted((a, b) => a.started - b.started || a.pid - b.pid)[0] ?? null;
     for (const entry of lastSeen) {
       if (entry.group !== first?.group) escaped.add(`${entry.pid}@${entry.started}`);
     }
@@ -103,7 +88,6 @@ export function namespacedTree(options: NamespaceOptions): ProcessTree {
       // One by one: the group may hold the launcher too, which must live to tell how the worker ended.
       const group = lastSeen.filter((entry) => entry.group === first?.group);
       for (const entry of group) {
-        if (entry.pid === first?.pid && diesOfTerm(entry.pid)) signalProcess(entry, 'SIGKILL');
         signalProcess(entry, 'SIGTERM');
         // A stopped process takes TERM only once it goes on.
         signalProcess(entry, 'SIGCONT');

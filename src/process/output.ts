@@ -8,9 +8,10 @@ import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import type { Observation, Stream } from '../model/adapter.ts';
 import type { LogCapture } from './capture.ts';
 import type { Reading } from './deadlines.ts';
-import { lineSplitter } from './lines.ts';
+import { lineBlocks } from './lines.ts';
 
-export type LineReader = (stream: Stream, line: string) => readonly Observation[];
+/** What the lines of a block mean, in their order; lines that mean nothing may stand as one. */
+export type BlockReader = (stream: Stream, block: string) => readonly (readonly Observation[])[];
 
 export interface OutputReading {
   /** Reads what is in the pipe already, for at most `limitMs`, then lets go of it. */
@@ -31,18 +32,17 @@ export function readOutput(
   source: Readable,
   stream: Stream,
   log: LogCapture,
-  reader: LineReader | null,
+  reader: BlockReader | null,
   onReading: (reading: Reading) => void,
   onFault: (thrown: unknown) => void,
 ): OutputReading {
-  const splitter = lineSplitter();
+  const blocks = lineBlocks();
   let reads = reader;
 
-  function give(lines: readonly string[]): (readonly Observation[])[] {
-    const read = reads;
-    if (read === null) return [];
+  function give(block: string | null): readonly (readonly Observation[])[] {
+    if (reads === null || block === null) return [];
     try {
-      return lines.map((line) => read(stream, line));
+      return reads(stream, block);
     } catch (thrown) {
       reads = null;
       onFault(thrown);
@@ -54,15 +54,15 @@ export function readOutput(
     log.write(chunk);
     if (reads === null) return onReading({ stream, ...UNREAD });
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-      const lines = give(splitter.push(chunk.subarray(at, at + PIECE_BYTES)));
-      onReading({ stream, lines, partial: splitter.partial() });
+      const lines = give(blocks.push(chunk.subarray(at, at + PIECE_BYTES)));
+      onReading({ stream, lines, partial: blocks.partial() });
     }
   });
   const drained = follow(source);
   return {
     async drain(limitMs) {
       await drained(limitMs);
-      give(splitter.end());
+      give(blocks.end());
     },
   };
 }

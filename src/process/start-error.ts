@@ -73,7 +73,7 @@ const WORDS: readonly (readonly [string, string])[] = [
 /** The start error that a launcher's complaint stands for. `complaint`: the first bytes of its stderr. */
 export function readComplaint(complaint: string, executable: string, cwd: string): StartError {
   const line = complaint.split('\n', 1)[0]?.slice(0, 1000) ?? '';
-  const aboutProgram = /^\S+: (execvp|failed to execute|can't chdir to|Can't chdir to) ?/.test(line);
+  const aboutProgram = /^\S+: (execvp|failed to execute|can't chdir to|Can't chdir to|(line )?\d+:) ?/.test(line);
   if (!aboutProgram)
     return { code: 'SANDBOX_FAILED', message: line === '' ? 'the launcher ended without a word' : line };
   const named = WORDS.find(([words]) => line.endsWith(words))?.[1];

@@ -45,7 +45,7 @@ function openLogs(request: SuperviseRequest): readonly [LogCapture, LogCapture] 
   }
 }
 
-/** Runs the worker. Throws only where `onLine` or `onStarted` threw, after the worker's tree has been ended. */
+/** Runs the worker. Throws only where `onOutput` or `onStarted` threw, after the worker's tree has been ended. */
 export async function supervise(request: SuperviseRequest): Promise<SuperviseOutcome> {
   const startedAt = new Date();
   const beganAt = performance.now();

@@ -13,7 +13,7 @@ import { identityOf, type ProcessIdentity } from './identity.ts';
 import type { Launched, LaunchRequest } from './launch.ts';
 import { exitThrough, neverRan } from './launcher-answer.ts';
 import { namespacedTree } from './namespace.ts';
-import { follow, type LineReader, readOutput } from './output.ts';
+import { type BlockReader, follow, readOutput } from './output.ts';
 import type { StartError } from './start-error.ts';
 import { sweptTree } from './sweep.ts';
 import { type ProcessEntry, readProcess } from './table.ts';
@@ -28,8 +28,8 @@ export interface SuperviseRequest extends Omit<LaunchRequest, 'hasInput'> {
   readonly lingerMs: number | null;
   /** Private files to be made for its output; they must not exist. */
   readonly logs: { readonly stdout: string; readonly stderr: string };
-  /** Reads each line and says what it means; null: nobody reads. Must not throw. */
-  readonly onLine: LineReader | null;
+  /** Reads each block of whole lines and says what they mean; null: nobody reads. Must not throw. */
+  readonly onOutput: BlockReader | null;
   /** The host's cancellation; the reason it is aborted with is the signal's name. */
   readonly stop: AbortSignal | null;
   /** Told at once who was started, for the journal. */
@@ -47,6 +47,10 @@ export interface Watched {
 
 /** How long output may still come after the worker's exit, once nothing of it is left that could write. */
 const DRAIN_MS = 250;
+/** A deadline found passed by more than this was not seen in time. */
+const HELD_UP_MS = 500;
+/** Time for what waits in pipes and for an exit to be heard of. */
+const CATCH_UP_MS = 200;
 const FIRST_LOOK_MS = 20;
 const LOOK_MS = 250;
 /** Looking at the processes takes at most one part in so many of the time. */
@@ -57,8 +61,7 @@ function holdTree(request: SuperviseRequest, leader: ProcessEntry, status: () =>
     const tag = request.containment.prlimit === null ? null : tagOf(request.marker);
     return sweptTree(leader, { marker: request.marker, workspace: request.cwd, tag });
   }
-  const hasInit = request.containment.mechanism === 'bwrap';
-  return namespacedTree({ launcher: leader, firstPid: () => readBwrapStatus(status()).childPid, hasInit });
+  return namespacedTree({ launcher: leader, firstPid: () => readBwrapStatus(status()).childPid });
 }
 
 /** Looks at the tree again and again, more rarely where looking is slow. Gives what stops it. */
@@ -80,7 +83,7 @@ export async function watch(
 ): Promise<Watched> {
   const { child, pid } = launched;
   const { limits } = request;
-  const through = request.containment.mechanism === 'bwrap' ? 'bwrap' : 'direct';
+  const through = request.containment.mechanism === 'sweep' ? 'direct' : 'init';
   const leader = readProcess(pid);
   // Node has not waited for it yet, so even a process that ended at once is still in the table.
   if (leader === null) {
@@ -122,14 +125,16 @@ export async function watch(
     else kill();
   }
 
-  function checkDeadline(): void {
+  function checkDeadline(caughtUp = false): void {
     if (ending.phase !== 'running') return;
     const next = nextDeadline(clocks, { ...limits, lingerMs: request.lingerMs });
     const rest = next.at - performance.now();
     if (deadlineTimer !== null) clearTimeout(deadlineTimer);
     // Rounded up: a timer may fire a fraction of a millisecond early.
-    if (rest <= 0) stop(next.by, 'SIGTERM');
-    else deadlineTimer = setTimeout(checkDeadline, Math.ceil(rest));
+    if (rest > 0) deadlineTimer = setTimeout(checkDeadline, Math.ceil(rest));
+    // We stood still (Ctrl-Z, a stopped container): what the worker did meanwhile is still to be read.
+    else if (rest < -HELD_UP_MS && !caughtUp) deadlineTimer = setTimeout(checkDeadline, CATCH_UP_MS, true);
+    else stop(next.by, 'SIGTERM');
   }
 
   function onReading(reading: Reading): void {
@@ -145,8 +150,8 @@ export async function watch(
   }
 
   const outputs = [
-    readOutput(launched.stdout, 'stdout', logs[0], request.onLine, onReading, onFault),
-    readOutput(launched.stderr, 'stderr', logs[1], request.onLine, onReading, onFault),
+    readOutput(launched.stdout, 'stdout', logs[0], request.onOutput, onReading, onFault),
+    readOutput(launched.stderr, 'stderr', logs[1], request.onOutput, onReading, onFault),
   ];
   // A worker need not read what it is given: EPIPE is nothing.
   launched.stdin?.on('error', () => {});

@@ -1,7 +1,7 @@
 /**
  * Finds known secret values in text, in the forms in which they leak: as they are, JSON-escaped (any mix of escapes, any
  * nesting), percent-encoded (also twice), as hex, and as base64 or base64url at any of the three alignments, also broken
- * over lines. Linear in the text: a fixed number of substring searches, no pattern is built from a value.
+ * over lines, each of these also of the value as JSON or a URL carries it. Linear in the text: a fixed number of substring searches, no pattern is built from a value.
  */
 import type { TextRange } from './text-range.ts';
 
@@ -65,8 +65,23 @@ function base64Core(bytes: Buffer, shift: number): string {
   return whole.slice(Math.ceil((8 * shift) / 6), (shift + bytes.length) % 3 === 0 ? undefined : -1);
 }
 
-function encodedForms(secret: string): string[] {
-  const bytes = Buffer.from(secret, 'utf8');
+/** The value as it stands in a document that is encoded as a whole: in JSON (in JSON), in a URL, in a form. */
+function carriedForms(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const ascii = json.replace(/[^ -~]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const url = encodeURIComponent(secret);
+  const strict = url.replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+  const urls = [url, strict, strict.replaceAll('%20', '+')];
+  return [
+    ...[secret, json, ascii, json.replaceAll('/', '\\/'), JSON.stringify(json).slice(1, -1)],
+    ...urls.flatMap((form) => [form, form.replace(/%../g, (code) => code.toLowerCase())]),
+  ];
+}
+
+const encodedForms = (secret: string): string[] => [...new Set(carriedForms(secret))].flatMap(encodingsOf);
+
+function encodingsOf(text: string): string[] {
+  const bytes = Buffer.from(text, 'utf8');
   const base64 = [0, 1, 2].map((shift) => base64Core(bytes, shift));
   const base64url = base64.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'));
   return [bytes.toString('hex'), bytes.toString('hex').toUpperCase(), ...base64, ...base64url];

@@ -2,6 +2,11 @@
 import { join } from 'node:path';
 import { makePrivateFolder } from '../store/private-folder.ts';
 
+/** What stays of an attempt in its folder when all is well. */
+const LOGS = 'logs';
+const PROMPT = 'prompt.md';
+export const ATTEMPT_RECORDS: readonly string[] = [LOGS, PROMPT];
+
 export interface AttemptPlaces {
   readonly directory: string;
   /** The worker's TMPDIR, removed with the workspace. */
@@ -21,13 +26,13 @@ export interface AttemptPlaces {
 /** Makes the attempt's folders, 0700; its files are made by those who write them. Rejects with the system's error. */
 export async function makeAttemptPlaces(runDirectory: string, attemptId: string): Promise<AttemptPlaces> {
   const directory = join(runDirectory, 'attempts', attemptId);
-  const logs = join(directory, 'logs');
+  const logs = join(directory, LOGS);
   const tmp = join(directory, 'tmp');
   for (const folder of [directory, logs, tmp]) await makePrivateFolder(folder);
   return {
     directory,
     tmp,
-    prompt: join(directory, 'prompt.md'),
+    prompt: join(directory, PROMPT),
     result: join(tmp, 'last-message.txt'),
     stdoutLog: join(logs, 'stdout.log'),
     stderrLog: join(logs, 'stderr.log'),

@@ -4,8 +4,9 @@
  * whose story is not clean is not removed at all.
  */
 
-import { type CanonicalLook, compareLooks, differsOutside, lookAtCanonical } from '../git/canonical.ts';
+import type { CanonicalLook } from '../git/canonical.ts';
 import { checkIgnored } from '../git/ignore.ts';
+import { replacedGit } from '../git/run.ts';
 import type { Candidate } from '../model/adapter.ts';
 import type { Cleanup, Evidence, Finding } from '../model/evidence.ts';
 import type { ProbeRecord } from '../model/observation.ts';
@@ -21,6 +22,7 @@ import { removeTree } from '../workspace/remove-tree.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AttemptPlaces, makeAttemptPlaces } from './attempt-places.ts';
 import { blankEvidence, cancelledEarly, unavailableEvidence } from './blank-evidence.ts';
+import { compareSince, distrustedGit, lookBefore } from './canonical-check.ts';
 import { type Admitted, admit } from './gate.ts';
 import { addProcesses, runHostCommands } from './host-commands.ts';
 import { journalled, stateLost } from './journalled.ts';
@@ -116,7 +118,14 @@ class Attempt {
     try {
       await this.#stages();
     } catch (error) {
-      this.#giveUp(stateLost(error).message);
+      // Whatever failed then: git was not run any more, so nothing else can be found out or kept.
+      const replaced = this.#workspace === null ? null : replacedGit();
+      if (replaced === null) this.#giveUp(stateLost(error).message);
+      else {
+        const { problem, ...evidence } = distrustedGit(replaced, this.#evidence);
+        this.#learn(evidence);
+        this.#giveUp(problem);
+      }
     }
     return this.#result();
   }
@@ -159,7 +168,7 @@ class Attempt {
   }
 
   async #work(workspace: Workspace, places: AttemptPlaces, checkedOut: Baseline): Promise<void> {
-    const { plan, around, excludesFile } = this.#run;
+    const { plan, around } = this.#run;
     const prepared = await prepareWorker(this.#run, this.#admitted, workspace, places);
     if (!prepared.ok) {
       this.#evidence = unavailableEvidence(this.#evidence, prepared.error);
@@ -175,7 +184,7 @@ class Attempt {
       canonical: { differences: [], workerCouldWrite: this.#admitted.containment.level === 'none' },
     });
 
-    const before = await lookAtCanonical(plan.repository, { excludesFile });
+    const before = await lookBefore(this.#run, this.#admitted.containment.level);
     const baseline = await this.#setUp(workspace, places, checkedOut);
     const untouched = await recordPrivateRepository(workspace);
     if (baseline !== null && stoppedBy(around.stop) === null) {
@@ -256,15 +265,7 @@ class Attempt {
   }
 
   async #compareCanonical(before: CanonicalLook): Promise<void> {
-    const { plan, excludesFile } = this.#run;
-    const after = await lookAtCanonical(plan.repository, { since: before, excludesFile });
-    const { level } = this.#admitted.containment;
-    const { worktree, gitDir, commonDir, objectsDir } = plan.repository;
-    // Under `guard` all of these are read-only, and what is elsewhere is not.
-    const outside = level === 'guard' && differsOutside([worktree, gitDir, commonDir, objectsDir], before, after);
-    this.#learn({
-      canonical: { differences: compareLooks(before, after), workerCouldWrite: level === 'none' || outside },
-    });
+    this.#learn({ canonical: await compareSince(this.#run, this.#admitted.containment.level, before) });
   }
 
   async #inspect(

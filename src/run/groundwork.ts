@@ -4,8 +4,10 @@
  */
 import { join } from 'node:path';
 import type { BaseTree } from '../git/base-tree.ts';
+import { obeyedOutside } from '../git/configured-files.ts';
 import { createHostStore } from '../git/host-store.ts';
 import { copyIgnoreRules, hostExcludesFile } from '../git/ignore.ts';
+import { otherWorktrees } from '../git/linked-worktrees.ts';
 import type { Finding } from '../model/evidence.ts';
 import type { Plan } from '../model/plan.ts';
 import { detectContainment } from '../process/containment.ts';
@@ -38,7 +40,8 @@ export async function layGroundwork(request: {
   await makePrivateFolder(scratch);
   const chain = around.hostEnv.AGENT_EXEC_CHAIN;
   const excludesFile = await hostExcludesFile(facts, around.hostEnv);
-  const [ignoreRules, store, containment, insideRun] = await Promise.all([
+  const own = [facts.worktree, facts.gitDir, facts.commonDir, facts.objectsDir];
+  const [ignoreRules, store, containment, insideRun, others, obeyed] = await Promise.all([
     copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile }),
     createHostStore(hostStorePlace(place.path), facts),
     detectContainment({
@@ -48,6 +51,8 @@ export async function layGroundwork(request: {
       scratchParent: place.path,
     }),
     runAround(chain, facts),
+    otherWorktrees(facts),
+    obeyedOutside(facts, around.hostEnv, excludesFile, own),
   ]);
   return {
     plan,
@@ -59,6 +64,8 @@ export async function layGroundwork(request: {
     scope: compileScope(plan.unit.allowed_paths, (path) => baseTree.isDirectory(path)),
     ignoreRules,
     excludesFile,
+    otherWorktrees: others,
+    obeyed,
     store,
     containment,
     probeCache: openProbeCache(join(stateRoot, 'probe-cache.json'), () => around.now().getTime()),

@@ -1,62 +1,77 @@
 /** What the host looks at by itself after a live probe, beside the receipt: facts only, verdict/live.ts judges them. */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CanonicalLook, compareLooks, differsOutside } from '../git/canonical.ts';
+import { type CanonicalLook, compareLooks, differsOutside, lookAtCanonical } from '../git/canonical.ts';
 import { lookAtCommit } from '../git/commit-look.ts';
-import type { CanonicalComparison } from '../model/evidence.ts';
-import type { CommitLook, Marker } from '../model/live.ts';
+import { hostExcludesFile } from '../git/ignore.ts';
+import type { CheckoutLook, CommitLook, RequestedFile } from '../model/live.ts';
 import type { Plan, RepositoryFacts } from '../model/plan.ts';
 import type { AttemptRecord } from '../model/receipt.ts';
+import { err, ok, type Result } from '../model/result.ts';
 import { endLeftovers } from '../process/leftovers.ts';
 import type { Redactor } from '../receipt/redact.ts';
-import type { RunDirectory } from '../store/run-directory.ts';
+import { beyondRecords, type RunDirectory } from '../store/run-directory.ts';
+import { ATTEMPT_RECORDS } from './attempt-places.ts';
+import { REPOSITORY_NAME } from './live-unit.ts';
+import { attemptMarker } from './worker.ts';
 
-export const foldersOf = ({ worktree, gitDir, commonDir, objectsDir }: RepositoryFacts): string[] => [
-  worktree,
-  gitDir,
-  commonDir,
-  objectsDir,
-];
+/** The host's repository, if any, that a probe is called from. */
+export interface HostCheckout {
+  /** Absolute folders that no worker may write. */
+  readonly folders: readonly string[];
+  /** What it can be compared by; null where it has no commit yet. */
+  readonly facts: RepositoryFacts | null;
+}
 
 export async function lookAtTransport(
   plan: Plan,
   attempt: AttemptRecord | undefined,
-  { path }: Marker,
+  { path }: RequestedFile,
 ): Promise<CommitLook | null> {
   const ref = attempt?.transport?.ref;
   return ref === undefined ? null : lookAtCommit(plan.repository.gitDir, { ref, base: plan.base, path });
 }
 
-/** Enough to recognise a content by; redacted before it is cut any shorter. */
-const SHOWN_BYTES = 4096;
+/** The start of the file that was written: enough to recognise a content by. */
 export const shownContent = (transport: CommitLook | null, redactor: Redactor): string =>
-  redactor.text(Buffer.from(transport?.bytes?.subarray(0, SHOWN_BYTES) ?? []).toString('utf8'));
+  redactor.text(Buffer.from(transport?.file?.bytes ?? []).toString('utf8'));
+
+/** Looks at the host's checkout; the answer looks again, after the attempt, and says what is different. */
+export async function watchCheckout(
+  checkout: HostCheckout | null,
+  hostEnv: Readonly<Record<string, string | undefined>>,
+): Promise<(attempt: AttemptRecord | undefined) => Promise<CheckoutLook>> {
+  if (checkout === null) return async () => ({ kind: 'none' });
+  const { facts, folders } = checkout;
+  if (facts === null) {
+    return async (attempt) => ({ kind: 'not-compared', workerCouldWrite: startedUnder(attempt) === 'none' });
+  }
+  const excludesFile = await hostExcludesFile(facts, hostEnv);
+  const before = await lookAtCanonical(facts, { excludesFile });
+  return async (attempt) => {
+    const after = await lookAtCanonical(facts, { since: before, excludesFile });
+    const differences = compareLooks(before, after);
+    return { kind: 'compared', differences, workerCouldWrite: couldWrite(folders, before, after, attempt) };
+  };
+}
+
+const startedUnder = (attempt: AttemptRecord | undefined): AttemptRecord['isolation']['level'] | null =>
+  attempt?.process_started === true ? attempt.isolation.level : null;
 
 /** As an attempt judges its own canonical repository; here the checkout is read-only beside it. */
-export function compareCaller(
-  caller: RepositoryFacts,
+function couldWrite(
+  folders: readonly string[],
   before: CanonicalLook,
   after: CanonicalLook,
   attempt: AttemptRecord | undefined,
-): CanonicalComparison {
-  const differences = compareLooks(before, after);
-  if (attempt?.process_started !== true) return { differences, workerCouldWrite: false };
-  const { level } = attempt.isolation;
-  const outside = level === 'guard' && differsOutside(foldersOf(caller), before, after);
-  return { differences, workerCouldWrite: level === 'none' || outside };
+): boolean {
+  const level = startedUnder(attempt);
+  return level === 'none' || (level === 'guard' && differsOutside(folders, before, after));
 }
 
-/** What a finished run may leave in its directory, and an attempt in its own. */
-const RUN_RECORDS = ['attempts', 'journal.jsonl', 'plan.json', 'receipt.json'];
-const ATTEMPT_RECORDS = ['logs', 'prompt.md'];
-
-export async function leftBehind({ path, attempts }: RunDirectory): Promise<string[]> {
-  const left = (await readdir(path)).filter((name) => !RUN_RECORDS.includes(name));
-  for (const attempt of await readdir(attempts)) {
-    const names = await readdir(join(attempts, attempt));
-    left.push(...names.filter((name) => !ATTEMPT_RECORDS.includes(name)).map((name) => `attempts/${attempt}/${name}`));
-  }
-  return left;
+/** What should be gone and is not; under `none` a worker may have taken all of it away, and then why nobody can say. */
+export async function leftBehind(place: RunDirectory): Promise<Result<readonly string[], string>> {
+  const found = await beyondRecords(place, ATTEMPT_RECORDS);
+  return found.ok ? ok(found.value) : err(found.error.message);
 }
 
 /** Searches once more, by what a process cannot shed, and ends what it finds. */
@@ -65,7 +80,11 @@ export async function stillRunning(
   plan: Plan,
   { attempt_id }: AttemptRecord,
 ): Promise<number> {
-  const workspace = join(attempts, attempt_id, 'probe');
-  const { killed, survivors } = await endLeftovers({ marker: `${plan.runId}/${attempt_id}`, workspace, leader: null });
+  const workspace = join(attempts, attempt_id, REPOSITORY_NAME);
+  const { killed, survivors } = await endLeftovers({
+    marker: attemptMarker({ plan }, attempt_id),
+    workspace,
+    leader: null,
+  });
   return killed + survivors;
 }

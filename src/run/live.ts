@@ -1,20 +1,19 @@
 /**
  * A live probe of one profile: the whole run pipeline in a fresh temporary repository, then a look of the host's own at
  * what came of it. The user's repository is only looked at. What passed, was unavailable or was cancelled leaves nothing;
- * what failed leaves everything.
+ * what failed leaves everything that is there.
  */
 import { randomBytes } from 'node:crypto';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathsAtBase } from '../git/base-tree.ts';
-import { lookAtCanonical } from '../git/canonical.ts';
 import { createFreshRepository } from '../git/fresh-repository.ts';
-import { hostExcludesFile } from '../git/ignore.ts';
 import { discoverRepository, resolveBase } from '../git/repository.ts';
 import { GitError } from '../git/run.ts';
 import type { Policy } from '../model/config.ts';
 import type { CanonicalComparison } from '../model/evidence.ts';
-import type { LiveVerdict, Marker } from '../model/live.ts';
-import type { Plan, RepositoryFacts } from '../model/plan.ts';
+import type { LiveVerdict, RequestedFile } from '../model/live.ts';
+import type { Plan } from '../model/plan.ts';
 import type { Receipt } from '../model/receipt.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { freezePlan } from '../plan/plan.ts';
@@ -27,8 +26,15 @@ import { judgeLive } from '../verdict/live.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
 import { CONFIG_FILE } from './config-file.ts';
 import { redactorFor } from './credentials.ts';
-import { compareCaller, foldersOf, leftBehind, lookAtTransport, shownContent, stillRunning } from './live-look.ts';
-import { BASE_FILES, livePolicy, liveUnit, markerFor } from './live-unit.ts';
+import {
+  type HostCheckout,
+  leftBehind,
+  lookAtTransport,
+  shownContent,
+  stillRunning,
+  watchCheckout,
+} from './live-look.ts';
+import { BASE_FILES, livePolicy, liveUnit, REPOSITORY_NAME, requestedFile } from './live-unit.ts';
 import { type RunUnitProblem, runUnit } from './run.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -41,8 +47,8 @@ export interface LiveRequest {
   readonly stateRoot: string;
   /** Where the receipt is kept beyond the probe; null: nowhere. */
   readonly receiptPath: string | null;
-  /** The repository that the probe was called from; null where there is none. */
-  readonly caller: RepositoryFacts | null;
+  /** Where the probe was called from; null where that is no repository. */
+  readonly checkout: HostCheckout | null;
   readonly around: Surroundings;
 }
 
@@ -53,75 +59,79 @@ export interface LiveAnswer {
   readonly receiptPath: string | null;
   /** Folders that stay: those of a failure, and what could not be removed. */
   readonly kept: readonly string[];
-  /** Of the caller's checkout, which the worker could not have made. */
+  /** In the host's checkout, which the worker could not have made. */
   readonly movedByHost: CanonicalComparison['differences'];
 }
 
+/** Why there is no answer. */
+export interface LiveProblem extends RunUnitProblem {
+  /** False only where it is certain that nobody was asked. */
+  readonly mayHaveAsked: boolean;
+}
+
 /** Asks one profile. Rejects only for a bug; then nothing is removed. */
-export async function askLive(request: LiveRequest): Promise<Result<LiveAnswer, RunUnitProblem>> {
-  const { stateRoot, caller, around } = request;
+export async function askLive(request: LiveRequest): Promise<Result<LiveAnswer, LiveProblem>> {
+  const { stateRoot, checkout, around } = request;
   const runId = newRunId(around.now());
   const home = join(stateRoot, `live-${runId}`);
   const made = await makeHome(home);
   if (!made.ok) {
     await removeTree(home);
-    return made;
+    return err({ ...made.error, mayHaveAsked: false });
   }
-  const { plan, marker } = await makePlan(request, runId, made.value);
+  const { plan, requested } = await makePlan(request, runId, made.value);
   const redactor = redactorFor(
     plan.candidates.map(({ adapter }) => adapter),
     around.hostEnv,
   );
-  const excludesFile = caller === null ? null : await hostExcludesFile(caller, around.hostEnv);
-  const before = caller === null ? null : await lookAtCanonical(caller, { excludesFile });
+  const lookAgain = await watchCheckout(checkout, around.hostEnv);
   const recorded = await runUnit({
     plan,
     baseTree: await pathsAtBase(plan.repository, plan.base),
     findings: [],
-    around: { ...around, alsoReadOnly: caller === null ? [] : foldersOf(caller) },
+    around: { ...around, alsoReadOnly: checkout?.folders ?? [] },
     stateRoot,
     telemetryPath: telemetryPath(plan.repository.commonDir),
     extraReceiptPath: request.receiptPath,
     redactor,
   });
   if (!recorded.ok) {
+    const mayHaveAsked = recorded.error.problem.code === 'STATE_LOST';
     // Where a worker may have been started, its work is still borrowed from that repository.
-    if (recorded.error.problem.code !== 'STATE_LOST') await removeTree(home);
-    return recorded;
+    if (!mayHaveAsked) await removeTree(home);
+    return err({ ...recorded.error, mayHaveAsked });
   }
   const { receipt, receiptPath } = recorded.value;
   const [attempt] = receipt.attempts;
   const place = runDirectory(stateRoot, runId);
-  const transport = await lookAtTransport(plan, attempt, marker);
-  const difference =
-    caller === null || before === null
-      ? null
-      : compareCaller(caller, before, await lookAtCanonical(caller, { since: before, excludesFile }), attempt);
+  const transport = await lookAtTransport(plan, attempt, requested);
+  const seen = await lookAgain(attempt);
   // Paths, too, are a worker's words.
   const verdict = redactor.value(
     judgeLive({
-      marker,
+      requested,
       receipt,
       transport,
       written: shownContent(transport, redactor),
       leftBehind: await leftBehind(place),
       leftRunning: attempt?.process_started === true ? await stillRunning(place, plan, attempt) : 0,
-      caller: difference,
+      checkout: seen,
     }),
   );
-  const kept = verdict.result === 'failed' ? [place.path, home] : await removed([place.path, home]);
+  const folders = [place.path, home];
+  const kept = verdict.result === 'failed' ? folders.filter(isThere) : await removed(folders);
   return ok({
     verdict,
     receipt,
     receiptPath: receiptPath === request.receiptPath ? receiptPath : null,
     kept,
-    movedByHost: difference?.workerCouldWrite === false ? redactor.value(difference.differences) : [],
+    movedByHost: seen.kind === 'compared' && !seen.workerCouldWrite ? redactor.value(seen.differences) : [],
   });
 }
 
 /** The temporary repository's worktree. Its name is what the worker's folder will be called. */
 async function makeHome(home: string): Promise<Result<string, RunUnitProblem>> {
-  const worktree = join(home, 'probe');
+  const worktree = join(home, REPOSITORY_NAME);
   try {
     await makePrivateFolder(home);
     await createFreshRepository(worktree, BASE_FILES);
@@ -136,18 +146,18 @@ async function makePlan(
   request: LiveRequest,
   runId: string,
   worktree: string,
-): Promise<{ readonly plan: Plan; readonly marker: Marker }> {
+): Promise<{ readonly plan: Plan; readonly requested: RequestedFile }> {
   const repository = await discoverRepository(worktree, request.around.hostEnv);
   if (!repository.ok) throw new Error(`a repository made a moment ago cannot be used: ${repository.error.kind}`);
   const resolved = await resolveBase(repository.value, 'HEAD');
   if (!resolved.ok) throw new Error(`a commit made a moment ago cannot be used: ${resolved.error.kind}`);
   const { policy, role } = livePolicy(request.policy, request.profile);
-  const marker = markerFor(randomBytes(12).toString('hex'));
+  const requested = requestedFile(randomBytes(12).toString('hex'));
   const plan = freezePlan({
     runId,
     policy,
     role,
-    unit: liveUnit(marker, policy, request.profile, request.timeoutSeconds),
+    unit: liveUnit(requested, policy, request.profile, request.timeoutSeconds),
     repository: repository.value,
     ...resolved.value,
     instructions: null,
@@ -155,8 +165,10 @@ async function makePlan(
     config: { path: CONFIG_FILE, digest: request.configDigest },
     digestOf,
   });
-  return { plan, marker };
+  return { plan, requested };
 }
+
+const isThere = (folder: string): boolean => lstatSync(folder, { throwIfNoEntry: false }) !== undefined;
 
 /** Those of the folders that could not be removed. */
 async function removed(folders: readonly string[]): Promise<string[]> {

@@ -14,14 +14,14 @@ import { printableJson } from '../receipt/neutralise.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { attemptEvent } from '../receipt/telemetry.ts';
 import { type FileProblem, writeDurably } from '../store/durable-file.ts';
-import { createJournal } from '../store/journal.ts';
+import { createJournal, type Journal } from '../store/journal.ts';
 import { ownIdentity } from '../store/process-identity.ts';
 import { createRunDirectory, type RunDirectory } from '../store/run-directory.ts';
 import { appendTelemetry } from '../store/telemetry.ts';
 import { judgeRun, stopsRun } from '../verdict/outcome.ts';
 import { type AttemptResult, runAttempt } from './attempt.ts';
 import { clearGroundwork, layGroundwork } from './groundwork.ts';
-import { journalled, StateLostError } from './journalled.ts';
+import { journalled, StateLostError, stateLost } from './journalled.ts';
 import { type Recorded, writeRecords } from './records.ts';
 import { type Run, type Surroundings, stoppedBy } from './surroundings.ts';
 
@@ -63,9 +63,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
     candidates: plan.candidates.map(({ attemptId }) => attemptId),
   });
   try {
-    const run = await journalled(journal.value, 'groundwork', null, { directory: place.path }, () =>
-      layGroundwork({ ...request, place, journal: journal.value }),
-    );
+    const run = await groundwork(request, place, journal.value);
     const [dirtyPaths, lfs] = await Promise.all([
       countDirtyPaths(
         plan.repository,
@@ -117,6 +115,19 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
     throw await withStackKept(error, place, redactor);
   } finally {
     await journal.value.close();
+  }
+}
+
+/** Where the disk takes no more, nothing was started: what is there of it goes, and the answer is {@link StateLostError}. */
+async function groundwork(request: RunUnitRequest, place: RunDirectory, journal: Journal): Promise<Run> {
+  try {
+    return await journalled(journal, 'groundwork', null, { directory: place.path }, () =>
+      layGroundwork({ ...request, place, journal }),
+    );
+  } catch (error) {
+    const lost = stateLost(error);
+    await clearGroundwork(place.path);
+    throw lost;
   }
 }
 

@@ -22,7 +22,7 @@ export interface Surroundings {
   /** Aborted with the signal's name where the host asks the run to end. */
   readonly stop: AbortSignal;
   readonly progress: Progress;
-  /** Absolute folders that no worker may write either, under `guard`; a live probe protects the checkout it is called from. */
+  /** Absolute folders that no worker may write either, under `guard` and `strict`; a live probe protects the checkout it is called from. */
   readonly alsoReadOnly?: readonly string[];
 }
 
@@ -43,6 +43,10 @@ export interface Run {
   readonly scope: Scope;
   readonly ignoreRules: IgnoreRules;
   readonly excludesFile: string | null;
+  /** Other worktrees of the repository, real paths. */
+  readonly otherWorktrees: readonly string[];
+  /** Files and folders outside of all worktrees that the host's git obeys: configuration, hooks, ignore rules. */
+  readonly obeyed: readonly string[];
   readonly store: HostStore;
   /** Decided once: every attempt of a run is held the same way, or none is made. */
   readonly containment: Result<Containment, Unavailable>;

@@ -4,7 +4,7 @@ import { open, stat, writeFile } from 'node:fs/promises';
 import { workerEnvironment } from '../adapters/environment.ts';
 import { refusalAtEnd } from '../adapters/provider-wait.ts';
 import { statePaths } from '../adapters/state-path.ts';
-import type { Invocation, Observation, Unavailable, WorkerReport } from '../model/adapter.ts';
+import type { Invocation, Observation, Stream, Unavailable, WorkerReport } from '../model/adapter.ts';
 import type { Isolation } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { type Containment, mechanismName } from '../process/containment.ts';
@@ -13,6 +13,7 @@ import { type SuperviseOutcome, supervise } from '../process/supervise.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { AttemptPlaces } from './attempt-places.ts';
 import type { Admitted } from './gate.ts';
+import { stateFolders } from './state-folders.ts';
 import type { Run } from './surroundings.ts';
 
 /** A worker that could be started now. */
@@ -35,7 +36,7 @@ export const isolationOf = (run: Run, containment: Containment): Isolation => ({
 });
 
 /** Value of AGENT_EXEC_ATTEMPT, by which leftover processes are known. */
-export const attemptMarker = (run: Run, attemptId: string): string => `${run.plan.runId}/${attemptId}`;
+export const attemptMarker = ({ plan }: Pick<Run, 'plan'>, attemptId: string): string => `${plan.runId}/${attemptId}`;
 
 /** Login files that hold more than an empty object: two bytes of `{}` are no login. */
 export async function existingLoginFiles(paths: readonly string[]): Promise<string[]> {
@@ -51,25 +52,31 @@ export async function existingLoginFiles(paths: readonly string[]): Promise<stri
   return found;
 }
 
+/** What of the host no worker may write: everything of the canonical repository, and what its git obeys elsewhere. */
+export const protectedPlaces = ({ plan: { repository }, otherWorktrees, obeyed }: Run): readonly string[] => [
+  repository.worktree,
+  repository.gitDir,
+  repository.commonDir,
+  repository.objectsDir,
+  ...otherWorktrees,
+  ...obeyed,
+];
+
 /** What is protected from the worker and what stays open in it. */
 export function mountsFor(
   run: Run,
   workspace: Workspace,
   places: AttemptPlaces,
-  stateFolders: readonly string[],
+  statePlaces: readonly string[],
 ): MountWishes {
-  const { repository } = run.plan;
   return {
     readOnly: [
-      repository.worktree,
-      repository.gitDir,
-      repository.commonDir,
-      repository.objectsDir,
+      ...protectedPlaces(run),
       // The whole root: other runs' receipts and the probe cache are believed too.
       run.stateRoot,
       ...(run.around.alsoReadOnly ?? []),
     ],
-    writable: [workspace.path, workspace.privateGitDir, places.tmp, ...stateFolders],
+    writable: [workspace.path, workspace.privateGitDir, places.tmp, ...statePlaces],
   };
 }
 
@@ -113,7 +120,7 @@ export async function prepareWorker(
   return ok({
     invocation: invocation.value,
     environment: environmentFor(invocation.value.environment),
-    mounts: mountsFor(run, workspace, places, statePaths(adapter.stateFolders, environment)),
+    mounts: mountsFor(run, workspace, places, await stateFolders(adapter, environment, containment.level)),
   });
 }
 
@@ -156,9 +163,9 @@ export async function runWorker(
   const { candidate, containment, executable } = admitted;
   const { limits } = run.plan;
   const reader = candidate.adapter.reader({ workspace: workspace.path, now: () => run.around.now().getTime() });
-  const onLine = (stream: 'stdout' | 'stderr', line: string): readonly Observation[] => {
-    const observations = reader.read(stream, line);
-    for (const observation of observations) {
+  const onOutput = (stream: Stream, block: string): readonly (readonly Observation[])[] => {
+    const observations = reader.readBlock(stream, block);
+    for (const observation of observations.flat()) {
       if (observation.kind === 'activity') {
         run.around.progress({ kind: 'activity', attemptId: candidate.attemptId, text: observation.text });
       } else if (observation.kind === 'provider-wait') {
@@ -180,7 +187,7 @@ export async function runWorker(
     lingerMs: candidate.adapter.lingerMs,
     logs: { stdout: places.stdoutLog, stderr: places.stderrLog },
     marker: attemptMarker(run, candidate.attemptId),
-    onLine,
+    onOutput,
     stop: run.around.stop,
     onStarted,
   });

@@ -1,5 +1,6 @@
 /** A run's private directory: its name, its making, and where things are in it. Nobody else may read it. */
 import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { err, ok, type Result } from '../model/result.ts';
 import { type FileProblem, fileProblem } from './durable-file.ts';
@@ -27,18 +28,50 @@ export interface RunDirectory {
   readonly attempts: string;
 }
 
+const PARTS = {
+  receipt: 'receipt.json',
+  plan: 'plan.json',
+  journal: 'journal.jsonl',
+  internalError: 'internal-error.txt',
+  attempts: 'attempts',
+} as const;
+
 /** Where things of a run are; nothing is looked up or made. */
 export function runDirectory(stateRoot: string, runId: string): RunDirectory {
   const path = join(stateRoot, runId);
+  const part = (name: keyof typeof PARTS): string => join(path, PARTS[name]);
   return {
     runId,
     path,
-    receipt: join(path, 'receipt.json'),
-    plan: join(path, 'plan.json'),
-    journal: join(path, 'journal.jsonl'),
-    internalError: join(path, 'internal-error.txt'),
-    attempts: join(path, 'attempts'),
+    receipt: part('receipt'),
+    plan: part('plan'),
+    journal: part('journal'),
+    internalError: part('internalError'),
+    attempts: part('attempts'),
   };
+}
+
+/**
+ * What is in a finished run's directory and is no record, relative to it; `attemptRecords` are the names that an attempt
+ * may leave in its folder. A system error where some of it cannot be read, as where the directory is gone.
+ */
+export async function beyondRecords(
+  run: RunDirectory,
+  attemptRecords: readonly string[],
+): Promise<Result<string[], FileProblem>> {
+  const records: readonly string[] = Object.values(PARTS);
+  try {
+    const found = (await readdir(run.path)).filter((name) => !records.includes(name));
+    for (const attempt of await readdir(run.attempts, { withFileTypes: true })) {
+      const shown = `${PARTS.attempts}/${attempt.name}`;
+      const names = attempt.isDirectory() ? await readdir(join(run.attempts, attempt.name)) : null;
+      if (names === null) found.push(shown);
+      else found.push(...names.filter((name) => !attemptRecords.includes(name)).map((name) => `${shown}/${name}`));
+    }
+    return ok(found);
+  } catch (error) {
+    return err(fileProblem(error));
+  }
 }
 
 /** Makes the directory of a new run, mode 0700. An id that is taken is `EEXIST`: the plan already carries the id. */

@@ -3,6 +3,7 @@
  * files, a secret, or anything outside. Every rule has its code; one entry may break several.
  */
 import { isDotGit } from './git-names.ts';
+import { simplestName } from './glob.ts';
 import { quoted } from './quoted.ts';
 import { isSecretPath } from './secret-paths.ts';
 
@@ -43,7 +44,7 @@ const RULES: readonly Rule[] = [
   },
   {
     code: 'PATH_GIT',
-    breaks: (_, segments) => segments.some(isDotGit),
+    breaks: (entry, segments) => [...segments, ...simplestName(entry).split('/')].some(isDotGit),
     message: (shown) => `${shown} names git's own folder, or a name that some file systems take for it`,
     hint: 'No unit may change what git keeps for itself.',
   },
@@ -61,7 +62,7 @@ const RULES: readonly Rule[] = [
   },
   {
     code: 'PATH_SECRET',
-    breaks: (entry) => isSecretPath(entry) || isSecretPath(entry.replaceAll('*', '')),
+    breaks: (entry) => isSecretPath(entry) || isSecretPath(simplestName(entry).replaceAll('*', '')),
     message: (shown) => `${shown} names a secret file`,
     hint: 'Secrets stay out of every unit; a file such as ".env.example" may be named.',
   },

@@ -4,6 +4,7 @@
  */
 import { EXTERNAL_COSTS, MAX_ENTRIES, NETWORKS, UNIT_ID, type Unit } from '../model/unit.ts';
 import { allowedPathProblems } from './allowed-paths.ts';
+import { hasGlobCharacters } from './glob.ts';
 import type { Span } from './json-text.ts';
 import { nearest } from './nearest.ts';
 import { quoted } from './quoted.ts';
@@ -104,6 +105,25 @@ function checkList(
   }
 }
 
+/** In all globs of a unit: each is compiled, and each is tried on every path that changed. */
+const MAX_GLOB_CHARACTERS = 65_536;
+
+/** Walks the paths once: each is checked, and the globs among them together. */
+function checkPaths(given: Given, report: Report): void {
+  let globCharacters = 0;
+  checkList('allowed_paths', 'paths', given, report, (path, reportPath) => {
+    if (!checkText('an allowed path', path, reportPath)) return;
+    for (const problem of allowedPathProblems(path.value)) reportPath({ ...problem, place: path.place });
+    if (!hasGlobCharacters(path.value)) return;
+    const before = globCharacters;
+    globCharacters += path.value.length;
+    if (before > MAX_GLOB_CHARACTERS || globCharacters <= MAX_GLOB_CHARACTERS) return;
+    const message = `the globs of allowed_paths have more than ${MAX_GLOB_CHARACTERS} characters in all`;
+    const hint = 'Name a directory, or use fewer globs.';
+    reportPath({ code: 'UNIT_GLOBS_TOO_LONG', message, hint, place: path.place });
+  });
+}
+
 function checkChoice(key: string, choices: readonly string[], given: Given, report: Report): void {
   const { value, place } = given;
   if (typeof value === 'string' && choices.includes(value)) return;
@@ -157,10 +177,7 @@ export const FIELDS = {
         const hint = 'Name what the unit may change; "**" allows the whole repository.';
         report({ code: 'UNIT_NO_ALLOWED_PATHS', message: 'allowed_paths is empty', hint, place: given.place });
       }
-      checkList('allowed_paths', 'paths', given, report, (path, reportPath) => {
-        if (!checkText('an allowed path', path, reportPath)) return;
-        for (const problem of allowedPathProblems(path.value)) reportPath({ ...problem, place: path.place });
-      });
+      checkPaths(given, report);
     },
   },
   verification: {

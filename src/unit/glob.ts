@@ -15,6 +15,12 @@ export type Glob = (path: string) => boolean;
 /** True where a pattern may match another path than its own text. */
 export const hasGlobCharacters = (pattern: string): boolean => /[*?[]/.test(pattern);
 
+/**
+ * The pattern with every class as the first character it names, `.e[nN]v` as `.env`: what an entry is about, for rules
+ * that look at its name. A class that excludes (`[!a]`), or names its characters by kind, says nothing of that sort.
+ */
+export const simplestName = (pattern: string): string => pattern.replace(/\[(?![!^]|\[:)([^/])[^\]/]*\]/gu, '$1');
+
 /** Compiles one pattern without a trailing slash, of at most 64 KiB. */
 export function compileGlob(pattern: string): Glob {
   const compiled = new Minimatch(pattern, OPTIONS);

@@ -3,6 +3,7 @@
  * by name alone, case ignored. Names that are secrets by their whole meaning are listed; source files that merely mention
  * one (`keyboard.key.ts`, `id_rsa.pub`, `.env.example`) are not.
  */
+import { gitName } from './git-names.ts';
 
 /** Folders in which everything is a secret. */
 const FOLDERS = new Set(['.aws', '.ssh', '.gnupg']);
@@ -39,9 +40,16 @@ const ENV_FILE = /^\.env\..+$/;
 /** Android's debug key is the same for everybody and belongs in the repository. */
 const PUBLIC_NAMES = new Set(['debug.keystore']);
 
-/** True where `path` (repository-relative, POSIX, a trailing slash ignored) looks like a secret. */
+/**
+ * True where `path` (repository-relative, POSIX, a trailing slash ignored) looks like a secret, as it is written or as
+ * the most forgetful file system reads it (`.env.`, `.npmrc::$DATA`).
+ */
 export function isSecretPath(path: string): boolean {
-  const segments = (path.endsWith('/') ? path.slice(0, -1) : path).toLowerCase().split('/');
+  const segments = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
+  return namesSecret(segments.map((segment) => segment.toLowerCase())) || namesSecret(segments.map(gitName));
+}
+
+function namesSecret(segments: readonly string[]): boolean {
   const name = segments.at(-1) ?? '';
   if (segments.some((segment) => FOLDERS.has(segment))) return true;
   if (PUBLIC_NAMES.has(name)) return false;

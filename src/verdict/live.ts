@@ -3,7 +3,7 @@
  * one that was asked for to the byte, and nothing is left. `unavailable` needs the same clean end; everything else that
  * is not cancelled has failed, with all that differs.
  */
-import type { LiveDifference, LiveEvidence, LiveVerdict } from '../model/live.ts';
+import type { CommitLook, LiveDifference, LiveEvidence, LiveVerdict } from '../model/live.ts';
 import type { AttemptRecord } from '../model/receipt.ts';
 import { contradicts } from './model-match.ts';
 
@@ -15,13 +15,22 @@ const KEEPS_ITS_WORKSPACE: readonly string[] = ['scope-expansion', 'failed-unkno
 const named = (words: readonly string[]): string =>
   words.slice(0, 3).join(', ') + (words.length > 3 ? ` and ${words.length - 3} more` : '');
 
-const callerChanged: Rule = ({ caller }) =>
-  caller?.workerCouldWrite && caller.differences.length > 0
-    ? {
-        code: 'CANONICAL_CHANGED',
-        message: `the checkout that the probe was called from changed meanwhile (${named(caller.differences.map(({ what, path }) => `${what} ${path}`.trim()))}) and nothing kept the worker from doing it`,
-      }
-    : null;
+const checkoutChanged: Rule = ({ checkout }) => {
+  if (checkout.kind === 'none' || !checkout.workerCouldWrite) return null;
+  if (checkout.kind === 'not-compared') {
+    return {
+      code: 'CANONICAL_UNPROVEN',
+      message:
+        'nothing kept the worker from writing to the checkout that the probe was called from, and without a commit that could not be compared: make a first commit, or ask under isolation: guard',
+    };
+  }
+  if (checkout.differences.length === 0) return null;
+  const changes = named(checkout.differences.map(({ what, path }) => `${what} ${path}`.trim()));
+  return {
+    code: 'CANONICAL_CHANGED',
+    message: `the checkout that the probe was called from changed meanwhile (${changes}) and nothing kept the worker from doing it`,
+  };
+};
 
 const processLeft: Rule = ({ leftRunning }) =>
   leftRunning > 0
@@ -29,8 +38,14 @@ const processLeft: Rule = ({ leftRunning }) =>
     : null;
 
 const somethingLeft: Rule = ({ leftBehind }, { state, cleanup }) => {
+  if (!leftBehind.ok) {
+    return {
+      code: 'CLEANUP_INEXACT',
+      message: `what it left cannot be told, its records were taken away: ${leftBehind.error}`,
+    };
+  }
   if (KEEPS_ITS_WORKSPACE.includes(state)) return null;
-  if (leftBehind.length > 0) return { code: 'CLEANUP_INEXACT', message: `it left ${named(leftBehind)}` };
+  if (leftBehind.value.length > 0) return { code: 'CLEANUP_INEXACT', message: `it left ${named(leftBehind.value)}` };
   return cleanup.exact ? null : { code: 'CLEANUP_INEXACT', message: 'its cleanup is not proven exact' };
 };
 
@@ -49,30 +64,35 @@ const transportWrong: Rule = ({ receipt, transport }, attempt) => {
     : invalid(`its parents are ${transport.parents.join(' ') || 'none'}, not ${base} alone`);
 };
 
-const pathsWrong: Rule = ({ marker, transport }) => {
+const pathsWrong: Rule = ({ requested, transport }) => {
   if (transport === null) return null;
   const { changedPaths } = transport;
-  return changedPaths.length === 1 && changedPaths[0] === marker.path
+  return changedPaths.length === 1 && changedPaths[0] === requested.path
     ? null
     : {
         code: 'PATHS_DIFFER',
-        message: `the commit changes ${named(changedPaths) || 'nothing'}, not ${marker.path} alone`,
+        message: `the commit changes ${named(changedPaths) || 'nothing'}, not ${requested.path} alone`,
       };
 };
 
-const contentWrong: Rule = ({ marker, transport, written }) => {
+const contentWrong: Rule = ({ requested, transport, written }) => {
   if (transport === null) return null;
-  const { bytes } = transport;
-  if (bytes === null) return { code: 'CONTENT_DIFFERS', message: `${marker.path} is not a file in the commit` };
-  const difference = describeContent(Buffer.from(marker.bytes), Buffer.from(bytes), written);
-  return difference === null ? null : { code: 'CONTENT_DIFFERS', message: `${marker.path}: ${difference}` };
+  const { file } = transport;
+  if (file === null) return { code: 'CONTENT_DIFFERS', message: `${requested.path} is not a file in the commit` };
+  const difference = describeContent(requested.bytes, file, written);
+  return difference === null ? null : { code: 'CONTENT_DIFFERS', message: `${requested.path}: ${difference}` };
 };
 
 /** What makes `got` another content than `asked`, in words; null where it is the same to the byte. */
-function describeContent(asked: Buffer, got: Buffer, shown: string): string | null {
-  if (got.equals(asked)) return null;
-  const [want, have] = [asked.toString('latin1'), got.toString('latin1')];
-  const sizes = `${got.length} bytes instead of ${asked.length}`;
+function describeContent(
+  asked: Uint8Array,
+  { size, bytes }: NonNullable<CommitLook['file']>,
+  shown: string,
+): string | null {
+  const sizes = `${size} bytes instead of ${asked.length}`;
+  if (bytes === null) return `other content (${sizes})`;
+  const [want, have] = [asked, bytes].map((one) => Buffer.from(one).toString('latin1')) as [string, string];
+  if (have === want) return null;
   if (`${have}\n` === want) return `the newline at its end is missing (${sizes})`;
   if (have.replaceAll('\r\n', '\n') === want) return `its line ends with CR LF, not with LF alone (${sizes})`;
   if (have === `\xef\xbb\xbf${want}`) return `a byte order mark stands before it (${sizes})`;
@@ -85,9 +105,9 @@ const modelWrong: Rule = (_, { model }) =>
     ? { code: 'MODEL_MISMATCH', message: `model ${model.resolved} was asked for and ${model.reported} answered` }
     : null;
 
-const AFTER_ANY_END: readonly Rule[] = [callerChanged, processLeft, somethingLeft];
+const AFTER_ANY_END: readonly Rule[] = [checkoutChanged, processLeft, somethingLeft];
 const AFTER_SUCCESS: readonly Rule[] = [
-  callerChanged,
+  checkoutChanged,
   processLeft,
   transportWrong,
   pathsWrong,

@@ -1,6 +1,7 @@
 /** The arguments of every built-in adapter, exactly: what a worker is allowed and told hangs on each of them. */
 import { describe, expect, test } from 'vitest';
 import { MAX_ARGUMENT_BYTES } from '../../src/adapters/argv.ts';
+import { customAdapter } from '../../src/adapters/custom.ts';
 import { builtInAdapter, builtInAdapters } from '../../src/adapters/registry.ts';
 import type { Adapter, Invocation, InvocationRequest, Unavailable } from '../../src/model/adapter.ts';
 import { request } from './request.ts';
@@ -228,13 +229,44 @@ describe('opencode never reaches the free hosted model', () => {
   test('a fixed model stands for itself', () => {
     expect(invoked('opencode', { model: 'anthropic/opus' }).environment).toEqual({});
   });
-  test('an inline configuration counts where it names a provider or a model, and is never replaced', () => {
-    for (const content of ['{"model":"scripted/m1"}', '{\n"provider":{"scripted":{}}\n}']) {
-      expect(invoked('opencode', withConfig(content)).environment).toEqual({});
-    }
+  test('an inline configuration counts where it names a provider or a model', () => {
+    expect(invoked('opencode', withConfig('{"model":"scripted/m1"}')).environment).toEqual({});
+    expect(invoked('opencode', withConfig('{\n"provider":{"scripted":{}}\n}')).environment).toEqual({
+      OPENCODE_CONFIG_CONTENT: '{"provider":{"scripted":{}},"disabled_providers":["opencode"]}',
+    });
+  });
+  test.each([
+    ['{}', '{"disabled_providers":["opencode"]}'],
+    ['{"disabled_providers":["x"],"theme":"dark"}', '{"disabled_providers":["x","opencode"],"theme":"dark"}'],
+    ['{"model":"opencode/free"}', '{"model":"opencode/free","disabled_providers":["opencode"]}'],
+  ])('beside a login, which may be empty, the free provider is switched off in %s too', (content, passed) => {
+    const login = { existingLoginFiles: ['/home/u/.local/share/opencode/auth.json'] };
+    expect(invoked('opencode', { ...login, ...withConfig(content) }).environment).toEqual({
+      OPENCODE_CONFIG_CONTENT: passed,
+    });
+    expect(refused('opencode', { ...login, ...withConfig('// not JSON') }).code).toBe('NO_CREDENTIALS');
+  });
+  test('an inline configuration that says nothing of both does not', () => {
     for (const content of ['{"theme":"dark"}', '{"model":"opencode/free"}', '{"provider":{}}', 'not json', '']) {
       expect(refused('opencode', withConfig(content)).code).toBe('NO_CREDENTIALS');
     }
+  });
+  test('nor through a custom adapter that speaks its events', () => {
+    const own = customAdapter('own', {
+      base_argv: ['run', '--auto', '--format', 'json'],
+      run_everything_argv: [],
+      workspace_argv: ['--dir', '{workspace}'],
+      model_argv: ['-m', '{model}'],
+      prompt_transport: 'stdin',
+      output_format: 'opencode',
+    });
+    expect(own.loginFiles).toEqual(adapter('opencode').loginFiles);
+    expect(own.invoke(request())).toMatchObject({ ok: false, error: { code: 'NO_CREDENTIALS' } });
+    expect(own.invoke(request({ existingLoginFiles: ['/home/u/auth.json'] }))).toMatchObject({
+      ok: true,
+      value: { environment: disabled },
+    });
+    expect(own.invoke(request({ model: 'a/b' }))).toMatchObject({ ok: true, value: { environment: {} } });
   });
   test('a model without a provider is no model', () => {
     expect(refused('opencode', { model: 'opus' }).code).toBe('UNRESOLVED_MODEL_SLUG');

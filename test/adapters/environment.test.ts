@@ -114,6 +114,25 @@ describe('a worker', () => {
     expect(environment).not.toHaveProperty('GIT_DIR');
   });
 
+  test('an API key in pass_env is an API key: passed where its cost is authorised', () => {
+    const custom = customAdapter('own', {
+      base_argv: ['-'],
+      run_everything_argv: [],
+      workspace_argv: [],
+      model_argv: [],
+      prompt_transport: 'stdin',
+      output_format: 'text',
+      pass_env: ['SECRET', 'ANTHROPIC_API_KEY'],
+    });
+    const hostEnv = { SECRET: 'of another program', ANTHROPIC_API_KEY: 'sk' };
+    expect(worker(custom, 'subscription', hostEnv)).toMatchObject({
+      credentials: { SECRET: 'of another program' },
+      withheld: ['ANTHROPIC_API_KEY'],
+    });
+    expect(worker(custom, 'subscription', hostEnv).environment).not.toHaveProperty('ANTHROPIC_API_KEY');
+    expect(worker(custom, 'metered', hostEnv).credentials).toEqual(hostEnv);
+  });
+
   test('law: no variable of git and none outside the lists ever passes', () => {
     const name = fc.oneof(
       fc.constantFrom(...Object.keys(HOST), 'GIT_CONFIG_GLOBAL', 'git_dir', '__proto__', 'constructor'),

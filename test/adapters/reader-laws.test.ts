@@ -13,6 +13,7 @@ import {
   tail,
 } from '../../src/adapters/bounded-text.ts';
 import { customAdapter } from '../../src/adapters/custom.ts';
+import { linesOf } from '../../src/adapters/lines.ts';
 import { builtInAdapters } from '../../src/adapters/registry.ts';
 import { type Adapter, MAX_LINE, type Stream, type WorkerReport } from '../../src/model/adapter.ts';
 import { refusal, usage } from '../../src/model/observation.ts';
@@ -64,6 +65,57 @@ const CAPTURED = new URL('./fixtures/', import.meta.url);
 const captured = readdirSync(CAPTURED)
   .filter((name) => /\.(out|err)$/.test(name))
   .map((name) => readFileSync(new URL(name, CAPTURED), 'utf8'));
+
+describe.each(ADAPTERS.map((adapter) => ({ name: adapter.name, adapter })))('$name', ({ name, adapter }) => {
+  test('law: block by block tells what line by line does', () => {
+    const known = [
+      ...captured.flatMap((text) => text.split('\n')).filter((line) => line.length < 5000),
+      ...[
+        '',
+        ' ',
+        '\r',
+        'y',
+        '{',
+        '  {"type":"error"}',
+        '\ufeff{"type":"x"}',
+        '\u2028{}',
+        '[1]',
+        'FATAL: 429',
+        '\u001b[31mFATAL: x',
+      ],
+      ...[
+        'Authentication required. Please visit the URL',
+        'Waiting for authentication',
+        'error: 429',
+        'No API key found',
+      ],
+    ];
+    const line = fc.oneof(
+      fc.constantFrom(...known),
+      fc.string().map((text) => text.replaceAll('\n', '')),
+    );
+    const ended = fc.tuple(line, fc.constantFrom('', '', '\r')).map(([text, end]) => text + end);
+    const block = fc.record({
+      stream: fc.constantFrom<Stream>('stdout', 'stderr'),
+      lines: fc.array(ended, { minLength: 1, maxLength: 6 }),
+    });
+    fc.assert(
+      fc.property(fc.array(block, { maxLength: 8 }), (blocks) => {
+        const [one, other] = [adapter.reader({ now: () => 0 }), adapter.reader({ now: () => 0 })];
+        for (const { stream, lines } of blocks) {
+          const single = linesOf(lines.join('\n')).flatMap((each) => one.read(stream, each));
+          const seen = other.readBlock(stream, lines.join('\n'));
+          expect(seen.length).toBeGreaterThan(0);
+          // Of plain text the last line that says anything stands for all.
+          expect(seen.flat()).toEqual(name === 'own-text' ? single.slice(-1) : single);
+          expect(other.refusalTold()).toEqual(one.refusalTold());
+        }
+        expect(other.report()).toEqual(one.report());
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
 
 /** The names that the formats use, with values of every kind in their places. */
 const NAMES = [

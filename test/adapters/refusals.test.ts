@@ -21,6 +21,9 @@ const refused: readonly Refused[] = corpus('refusals');
 const missed: { readonly anywhere: readonly string[]; readonly events: readonly Omit<Refused, 'code'>[] } =
   corpus('near-misses');
 
+// A time of day without a zone is the host's.
+process.env.TZ = 'Europe/Berlin';
+
 const adapter = (name: string): Adapter => builtInAdapter(name) as Adapter;
 const facts = { now: () => Date.UTC(2026, 10, 30, 18, 30) };
 
@@ -85,6 +88,42 @@ describe('refusal_prefixes of a custom adapter', () => {
   });
 });
 
+test('a literal may ask for further words, and one of another error takes the line', () => {
+  const streams = ['stderr'] as const;
+  const sentinels = [
+    { start: 'Oops: trust', streams, code: 'other' as const },
+    { start: 'Oops:', holds: '--list', streams, code: 'MODEL_UNAVAILABLE' as const },
+  ];
+  expect(sentinelRefusal(sentinels, 'stderr', 'Oops: no model, see --list')?.code).toBe('MODEL_UNAVAILABLE');
+  expect(sentinelRefusal(sentinels, 'stderr', 'Oops: no model')).toBeNull();
+  expect(sentinelRefusal(sentinels, 'stderr', 'Oops: trust, see --list')).toBeNull();
+});
+
+describe('what a kept log does not tell', () => {
+  const line = 'ConnectError: [unavailable] x';
+  const init = JSON.stringify({ type: 'system', subtype: 'init', session_id: 's' });
+  const code = (isNamed: boolean, lines: readonly string[]) =>
+    readLines(adapter('cursor'), lines, { log: { isNamed, isMerged: false } }).report.refusal?.code;
+
+  test('whose it is: a general literal counts by the name, or beside events', () => {
+    expect(code(true, [`e> ${line}`])).toBe('PROVIDER_UNREACHABLE');
+    expect(code(false, [`e> ${line}`])).toBeUndefined();
+    for (const lines of [
+      [init, `e> ${line}`],
+      [`e> ${line}`, init],
+    ]) {
+      expect(code(false, lines)).toBe('PROVIDER_UNREACHABLE');
+    }
+  });
+  test('which stream: what is printed on both counts as of the first', () => {
+    const said = 'Credit balance is too low';
+    const merged = { log: { isNamed: true, isMerged: true } };
+    expect(readLines(adapter('claude'), [`e> ${said}`]).report.refusal?.source).toBe('stderr');
+    expect(readLines(adapter('claude'), [`e> ${said}`], merged).report.refusal).toBeNull();
+    expect(readLines(adapter('claude'), [said], merged).report.refusal?.source).toBe('stdout');
+  });
+});
+
 test('law: a literal fires exactly at the start of a line, behind colours alone', () => {
   const sentinels = [{ start: 'REFUSED: ', streams: ['stderr'] as const, code: 'RATE_LIMITED' as const }];
   const colour = fc.constantFrom('', '\r', '\u001b[0m', '\u001b[1;31m', '\u001b[38;5;9m', '\u001b[m');
@@ -120,7 +159,11 @@ test('law: looking for all literals at once finds what looking for each finds', 
     fc.property(fc.array(word, { maxLength: 5 }), before, word, fc.string(), (starts, front, middle, end) => {
       const sentinels = starts.map((start) => ({ start, streams: ['stderr'] as const, code: 'OVERLOADED' as const }));
       const line = front + middle + end;
-      expect(sentinelReader(sentinels)('stderr', line)).toEqual(sentinelRefusal(sentinels, 'stderr', line));
+      const expected = sentinelRefusal(sentinels, 'stderr', line);
+      const reader = sentinelReader(sentinels);
+      expect(reader.by('stderr', line)).toEqual(expected);
+      // A line that is one must never hide in a block.
+      if (expected !== null) expect(reader.isIn(`before\n${line}\nafter`)).toBe(true);
     }),
     { numRuns: 2000 },
   );
@@ -138,6 +181,16 @@ test.each([
   [429, 'The engine is overloaded', 'RATE_LIMITED'],
   [503, 'overloaded', 'OVERLOADED'],
   [500, 'quota exceeded', 'PROVIDER_ERROR'],
+  [403, "You've reached your usage limit", 'RATE_LIMITED'],
+  [403, 'usage limit for this billing cycle', 'QUOTA_EXHAUSTED'],
+  [407, 'Proxy Authentication Required', 'PROVIDER_UNREACHABLE'],
+  [400, 'This organization has been disabled.', 'AUTH_REJECTED'],
+  [429, 'too many tokens in the context window, rate limit', 'RATE_LIMITED'],
+  [500, 'the input exceeds the context window', null],
+  [null, 'rate limit: prompt is too long', null],
+  [null, 'The input token count (9) exceeds the maximum number of tokens allowed', null],
+  [null, 'it took too long: connection reset', 'PROVIDER_UNREACHABLE'],
+  [null, 'Token refresh failed: 503', 'PROVIDER_ERROR'],
   [400, 'model_not_found', 'MODEL_UNAVAILABLE'],
   [400, 'prompt is too long', null],
   [400, 'tools: too many requests in one call, rate limit of the schema', null],

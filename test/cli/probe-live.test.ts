@@ -6,74 +6,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { CliIo } from '../../src/cli/io.ts';
 import { probeCommand } from '../../src/cli/probe.ts';
+import { liveText } from '../../src/cli/probe-live-answer.ts';
 import { receipt as receiptSchema } from '../../src/model/receipt.ts';
+import { receipt } from '../receipt/record-samples.ts';
 import { type Profile, World } from '../run/world.ts';
+import { collecting, type Said } from './collected.ts';
+import { type Answered, claude, live, OBEY, profilesOf } from './live-world.ts';
 
-const CAPTURED = new URL('../adapters/captured/', import.meta.url).pathname;
-/** A worker that does what the prompt on its stdin says. */
-const OBEY = `eval "$(grep '^printf ')"`;
 const SECRET = 'tok-4f9c2a77d1e85b03';
-const CLAUDE_HELP = '--print --dangerously-skip-permissions --output-format --model --verbose --no-session-persistence';
-
-/** A stand-in for claude: the right answers to a probe, then a captured stream of the real one. */
-const claude = (stream: string, work = 'cat >/dev/null', lines: readonly string[] = []): Profile => ({
-  adapter: 'claude',
-  script: `case "$1" in
---version) echo '2.1.332 (Claude Code)' ;;
---help) echo '${CLAUDE_HELP}' ;;
-*) ${work}; cat ${CAPTURED}${stream}.jsonl ;;
-esac`,
-  lines,
-});
-
-interface Said {
-  readonly out: string;
-  readonly note: string;
-  readonly code: number | null;
-}
-
-async function live(
-  world: World,
-  args: readonly string[] = [],
-  { env = {}, cwd = world.repo }: { env?: Record<string, string>; cwd?: string } = {},
-): Promise<Said> {
-  const tmp = join(world.folder, 'tmp');
-  mkdirSync(tmp, { recursive: true });
-  const said = { out: '', note: '', code: null as number | null };
-  const io: CliIo = {
-    env: { PATH: process.env.PATH, HOME: world.home, TMPDIR: tmp, AGENT_EXEC_STATE_DIR: world.state, ...env },
-    cwd: () => cwd,
-    out: async (text) => {
-      said.out += text;
-    },
-    note: (text) => {
-      said.note += text;
-    },
-    stdin: async () => null,
-    stdoutIsTerminal: false,
-    stderrIsTerminal: false,
-    exit: (code) => {
-      said.code = code;
-    },
-  };
-  await probeCommand(io)
-    .exitOverride()
-    .parseAsync(['--live', ...args], { from: 'user' });
-  return said;
-}
-
-interface Answered {
-  readonly profile: string;
-  readonly result: string;
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly more: readonly { readonly code: string }[];
-  readonly receipt: string | null;
-  readonly kept: readonly string[];
-}
-const profilesOf = ({ out }: Said): Answered[] => JSON.parse(out).profiles;
 
 /** One profile in a world of its own, answered as JSON. */
 async function one(
@@ -288,14 +229,43 @@ describe('unavailable', () => {
     expectNothingLeft(world);
   });
 
-  test('a worker of this repository must not spend the quota of the others', async () => {
+  test('a worker must not spend the quota of the host: not from its workspace, another repository, or none', async () => {
     const world = new World();
     const base = world.configure({ one: { script: `${OBEY}; echo x > @D@/started` } });
-    const env = { AGENT_EXEC_CHAIN: `20261130t171500123z-4f9c2a@${base}` };
-    const said = await live(world, ['--json'], { env });
-    expect(JSON.parse(said.out)).toMatchObject({ profiles: [], errors: [{ code: 'RECURSION_DETECTED' }] });
-    expect(said.code).toBe(4);
+    const other = join(world.folder, 'other');
+    execFileSync('git', ['clone', '-q', '--no-local', world.repo, other]);
+    const config = join(world.repo, 'AGENT-EXECUTION.md');
+    const chains = [`20261130t171500123z-4f9c2a@${base}`, `20261130t171500123z-4f9c2a@${'0'.repeat(40)}`, 'torn'];
+    for (const chain of chains) {
+      for (const [args, cwd] of [
+        [[], world.repo],
+        [['--repo', other], world.folder],
+        [['--config', config], world.folder],
+      ] as const) {
+        const said = await live(world, [...args, '--json'], { cwd, env: { AGENT_EXEC_CHAIN: chain } });
+        expect(JSON.parse(said.out)).toMatchObject({ profiles: [], errors: [{ code: 'RECURSION_DETECTED' }] });
+        expect(said).toMatchObject({ code: 4, note: expect.not.stringMatching(/asks, one at a time/) });
+      }
+    }
     expect(existsSync(join(world.folder, 'started'))).toBe(false);
+    expect(existsSync(world.state)).toBe(false);
+    expect(await live(world, [], { env: { AGENT_EXEC_CHAIN: '' } })).toMatchObject({ code: 0 });
+  });
+
+  test('where only the named profiles are off, that is what is said', async () => {
+    const world = new World();
+    world.configure({ awake: { script: OBEY }, asleep: { script: OBEY, lines: ['enabled: false'] } });
+    expect((await live(world, ['asleep'])).note).toMatch(/asks nobody: none of the named profiles is enabled\.\n/);
+  });
+
+  test.each([
+    ['try again in 20s', /RATE_LIMITED: try again in 20s\. Wait, and ask again\.\n/],
+    ['Slow down!', /RATE_LIMITED: Slow down! Wait, and ask again\.\n/],
+    ['it said "no."', /RATE_LIMITED: it said "no\." Wait, and ask again\.\n/],
+  ])('reason and cure are two sentences: %s', (message, shown) => {
+    const verdict = { result: 'unavailable', code: 'RATE_LIMITED', message } as const;
+    const answer = { verdict, receipt: receipt(), receiptPath: null, kept: [], movedByHost: [] };
+    expect(liveText([{ profile: 'one', adapter: 'claude', answer }], [])).toMatch(shown);
   });
 });
 
@@ -333,9 +303,9 @@ describe('several profiles', () => {
       ['good', 'success'],
       ['bad', 'failed-clean'],
     ]) {
-      const receipt = receiptSchema.parse(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')));
-      expect(receipt.attempts.map(({ profile, state: one }) => [profile, one])).toEqual([[name, state]]);
-      expect(receipt.telemetry.path.startsWith(world.state)).toBe(true);
+      const record = receiptSchema.parse(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')));
+      expect(record.attempts.map(({ profile, state: one }) => [profile, one])).toEqual([[name, state]]);
+      expect(record.telemetry.path.startsWith(world.state)).toBe(true);
     }
     const again = await live(world, ['good', '--receipts', folder]);
     expect(again).toMatchObject({ code: 2, out: '', note: expect.stringMatching(/--receipts .*good\.json exists/) });
@@ -346,9 +316,15 @@ describe('several profiles', () => {
     const world = new World();
     world.configure({ one: { script: `echo x >> @D@/asked; ${OBEY}` } });
     const refused = await live(world, ['--receipts', 'out']);
-    expect(refused).toMatchObject({ code: 2, note: expect.stringMatching(/would be a change of the repository/) });
+    expect(refused).toMatchObject({
+      code: 2,
+      note: expect.stringMatching(/would be a change of the repository.* ignore out\/ in/),
+    });
     expect(existsSync(join(world.repo, 'out'))).toBe(false);
-    expect(await live(world, ['--receipts', 'nowhere/out'])).toMatchObject({ code: 2 });
+    expect(await live(world, ['--receipts', 'nowhere/out'])).toMatchObject({
+      code: 2,
+      note: expect.stringMatching(/the folder \S+\/nowhere does not exist\. Make it first\./),
+    });
     expect(await live(world, ['--receipts', 'src/a.txt'])).toMatchObject({ code: 2 });
     expect(existsSync(join(world.folder, 'asked'))).toBe(false);
     expect(await live(world, ['--receipts', 'build'])).toMatchObject({ code: 0 });
@@ -361,20 +337,12 @@ describe('around it', () => {
     const world = new World();
     world.configure({ one: { script: `echo x > @D@/started; ${OBEY}` } });
     const plain = async (...args: string[]): Promise<number | null> => {
-      let code: number | null = null;
-      const io = {
+      const { io, said } = collecting({
+        cwd: world.repo,
         env: { PATH: process.env.PATH, AGENT_EXEC_STATE_DIR: world.state },
-        cwd: () => world.repo,
-        out: async () => {},
-        note: () => {},
-        exit: (given: number) => {
-          code = given;
-        },
-      };
-      await probeCommand(io as unknown as CliIo)
-        .exitOverride()
-        .parseAsync(args, { from: 'user' });
-      return code;
+      });
+      await probeCommand(io).exitOverride().parseAsync(args, { from: 'user' });
+      return said.code;
     };
     expect(await plain('--receipts', 'build')).toBe(2);
     expect(await plain('--timeout', '5')).toBe(2);
@@ -388,14 +356,45 @@ describe('around it', () => {
     expect(existsSync(join(world.folder, 'started'))).toBe(false);
   });
 
-  test('a repository without a commit is no obstacle, and it is told what was not compared', async () => {
+  /** A repository without a commit, and a worker that tries to write into it and into its git directory. */
+  function young(isolation: string): { world: World; repo: string; before: unknown } {
     const world = new World();
-    world.configure({ one: { script: OBEY } });
     const repo = join(world.folder, 'young');
     execFileSync('git', ['init', '-q', repo]);
+    world.configure({ one: { script: `${OBEY}; for f in young young/.git; do echo x > @D@/$f/stray; done; true` } }, [
+      `isolation: ${isolation}`,
+    ]);
     writeFileSync(join(repo, 'AGENT-EXECUTION.md'), readFileSync(join(world.repo, 'AGENT-EXECUTION.md')));
-    const said = await live(world, [], { cwd: repo });
-    expect(said).toMatchObject({ code: 0, out: expect.stringMatching(/^note: .*no commit yet/m) });
+    return { world, repo, before: world.canonical(repo) };
+  }
+
+  test.each(['guard', 'strict'])(
+    'a repository without a commit is no obstacle, and is protected under %s',
+    async (level) => {
+      const { world, repo, before } = young(level);
+      const said = await live(world, [], { cwd: repo });
+      expect(said).toMatchObject({ code: 0, out: expect.stringMatching(/^note: .*no commit yet/m) });
+      expect(world.canonical(repo)).toEqual(before);
+      // What it ignores can be known without a commit.
+      expect(await live(world, ['--receipts', 'out'], { cwd: repo })).toMatchObject({ code: 2 });
+      writeFileSync(join(repo, '.gitignore'), 'out/\n');
+      expect(await live(world, ['--receipts', 'out'], { cwd: repo })).toMatchObject({ code: 0 });
+    },
+  );
+
+  test('under none a repository without a commit can be neither protected nor compared: no pass', async () => {
+    const { world, repo } = young('none');
+    const said = await live(world, ['--json'], { cwd: repo });
+    expect(existsSync(join(repo, '.git/stray'))).toBe(true);
+    expect(profilesOf(said)).toMatchObject([
+      {
+        result: 'failed',
+        state: 'success',
+        code: 'CANONICAL_UNPROVEN',
+        message: expect.stringMatching(/nothing kept the worker .* could not be compared: make a first commit/),
+      },
+    ]);
+    expect(said.code).toBe(6);
   });
 
   test('no token that a worker writes, and nothing that a terminal would obey, is shown', async () => {

@@ -3,8 +3,9 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CliIo } from '../../src/cli/io.ts';
 import { probeCommand } from '../../src/cli/probe.ts';
+import { probeReport } from '../../src/model/probe.ts';
+import { collecting } from './collected.ts';
 
 const CONFIG = `# How work is handed out
 
@@ -75,23 +76,10 @@ const commit = (): void => {
 };
 
 async function probe(args: string[], env: Record<string, string> = {}, cwd = repo) {
-  const said = { out: '', note: '', code: null as number | null };
-  const io: CliIo = {
+  const { io, said } = collecting({
+    cwd,
     env: { PATH: `${root}/bin:${process.env.PATH}`, HOME: root, AGENT_EXEC_STATE_DIR: join(root, 'state'), ...env },
-    cwd: () => cwd,
-    out: async (text) => {
-      said.out += text;
-    },
-    note: (text) => {
-      said.note += text;
-    },
-    stdin: async () => null,
-    stdoutIsTerminal: false,
-    stderrIsTerminal: false,
-    exit: (code) => {
-      said.code = code;
-    },
-  };
+  });
   await probeCommand(io).exitOverride().parseAsync(args, { from: 'user' });
   return said;
 }
@@ -117,7 +105,7 @@ describe('probe', () => {
 
   test('answers programs with one object, for the profiles that were named, each once', async () => {
     const { out } = await probe(['stale', 'good', 'stale', '--json']);
-    const answer = JSON.parse(out);
+    const answer = probeReport.parse(JSON.parse(out));
     expect(answer).toMatchObject({ schema: 'agent-exec-probe/v1', notes: [], errors: [] });
     expect(answer.profiles).toEqual([
       {

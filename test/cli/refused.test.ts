@@ -28,6 +28,7 @@ import { type Refused, refused as refusedSchema } from '../../src/model/refused.
 import { ok } from '../../src/model/result.ts';
 import { edit, FILES, VALID } from '../config/sample.ts';
 import { TOOL } from '../run/world.ts';
+import { collecting } from './collected.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ax-refused-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -44,25 +45,7 @@ interface Outside {
 }
 
 async function refused(args: readonly string[], { cwd = folder, env = {}, stdin = [] }: Outside = {}): Promise<Ran> {
-  let code: number | null = null;
-  let out = '';
-  let note = '';
-  const io: CliIo = {
-    env,
-    cwd: () => cwd,
-    out: async (text) => {
-      out += text;
-    },
-    note: (text) => {
-      note += text;
-    },
-    stdin: async () => null,
-    stdoutIsTerminal: false,
-    stderrIsTerminal: false,
-    exit: (value) => {
-      code = value;
-    },
-  };
+  const { io, said } = collecting({ cwd, env });
   const command = refusedCommand(io, () => ok(stdin))
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.note(text), writeErr: (text) => io.note(text) });
@@ -70,9 +53,9 @@ async function refused(args: readonly string[], { cwd = folder, env = {}, stdin 
     await command.parseAsync([...args], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    code = error.exitCode === 0 ? 0 : 2;
+    said.code = error.exitCode === 0 ? 0 : 2;
   }
-  return { code, out, note };
+  return said;
 }
 
 let logs = 0;
@@ -158,6 +141,8 @@ describe('the corpora', () => {
     readonly lines: readonly string[];
     readonly code: string;
     readonly source?: string;
+    /** Other programs print such a line too. */
+    readonly general?: boolean;
   }
   const STDERR = 'e> ';
   /** As a shell merges them: nothing tells the streams apart. */
@@ -166,14 +151,22 @@ describe('the corpora', () => {
   const only = (stream: string, lines: readonly string[]): string =>
     merged(lines.filter((line) => line.startsWith(STDERR) === (stream === 'stderr')));
   const isEvent = (line: string): boolean => line.startsWith('{');
-  const { anywhere, events }: { anywhere: readonly string[]; events: readonly Case[] } = corpus('near-misses');
+  interface Misses {
+    readonly anywhere: readonly string[];
+    readonly events: readonly Case[];
+    readonly logs: readonly (readonly string[])[];
+  }
+  const { anywhere, events, logs: strangers }: Misses = corpus('near-misses');
   const cases: readonly Case[] = corpus('refusals');
 
-  test.each(cases)('$adapter $code: $lines', async ({ adapter, lines, code, source = 'event' }) => {
+  test.each(cases)('$adapter $code: $lines', async ({ adapter, lines, code, source = 'event', general }) => {
     const fired = { refused: true, adapter, code };
     // What a CLI prints on either stream is told to be of the first.
     const told = source === 'event' ? ['event'] : ['stdout', source];
-    for (const answer of [await ask(merged(lines)), await ask(merged(lines), '--adapter', adapter)]) {
+    const unnamed = await ask(merged(lines));
+    if (general === true) expect(unnamed).toMatchObject(NOT);
+    const answers = [await ask(merged(lines), '--adapter', adapter), ...(general === true ? [] : [unnamed])];
+    for (const answer of answers) {
       expect(answer).toMatchObject(fired);
       expect(told).toContain(answer.source);
     }
@@ -192,6 +185,12 @@ describe('the corpora', () => {
     expect(await ask(`${anywhere.join('\n')}\n`)).toMatchObject(NOT);
   });
 
+  test.each(strangers.map((lines) => ({ lines })))('nobody’s log does not fire: $lines', async ({ lines }) => {
+    for (const args of [[], ['--stream', 'stdout'], ['--stream', 'stderr']]) {
+      expect(await ask(merged(lines), ...args)).toMatchObject(NOT);
+    }
+  });
+
   /** A log that ends in such an event ends while its CLI waits for its provider; a run says so by its clock. */
   const endsWaiting = ({ lines }: Case): boolean => lines.at(-1)?.includes('Reconnecting...') === true;
   /** Its CLI prints such a line on the other stream: of a merged log nothing tells. */
@@ -202,7 +201,7 @@ describe('the corpora', () => {
     const { adapter, lines } = miss;
     const both = { refused: endsWaiting(miss) || isOfTheOtherStream(miss) };
     expect(await ask(merged(lines), '--adapter', adapter)).toMatchObject(both);
-    expect(await ask(merged(lines))).toMatchObject(both);
+    expect(await ask(merged(lines))).toMatchObject(miss.general === true ? NOT : both);
     for (const stream of ['stdout', 'stderr']) {
       // One stream of a run that has both is not its whole log.
       if (only(stream, lines) !== merged(lines)) continue;
@@ -269,7 +268,12 @@ describe('whose log it is', () => {
   });
 
   test('claude and cursor share their events’ shape: the usage tells whose end it is', async () => {
-    const prose = { type: 'result', subtype: 'stopped', is_error: true, result: 'I saw status 429, a rate limit' };
+    const prose = {
+      type: 'result',
+      subtype: 'stopped',
+      is_error: true,
+      result: '[resource_exhausted] status 429, a rate limit',
+    };
     const claudes = line({ ...prose, usage: { input_tokens: 5, output_tokens: 5 }, total_cost_usd: 0 });
     const cursors = line({ ...prose, usage: { inputTokens: 5, outputTokens: 5 } });
     expect(await ask(claudes)).toMatchObject(NOT);

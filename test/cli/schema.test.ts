@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../src/cli/io.ts';
 import { schemaCommand } from '../../src/cli/schema.ts';
 import { policy } from '../../src/model/config.ts';
+import { type LiveReport, liveReport, type ProbeReport, probeReport } from '../../src/model/probe.ts';
 import { receipt as receiptDefinition } from '../../src/model/receipt.ts';
 import { type Refused, refused as refusedDefinition } from '../../src/model/refused.ts';
 import { summary as summaryDefinition } from '../../src/model/summary.ts';
@@ -52,6 +53,28 @@ const refused: Refused = {
   line_number: 7,
   bytes_read: 4096,
 };
+const available = { profile: 'a', adapter: 'codex', available: true, code: null, message: null };
+const found = { executable: '/bin/codex', version: '0.144.6' };
+const probed: ProbeReport = {
+  schema: 'agent-exec-probe/v1',
+  profiles: [{ ...available, ...found }],
+  notes: [],
+  errors: [],
+};
+const { state, model, usage, duration_ms } = attempt();
+const live: LiveReport = {
+  schema: 'agent-exec-probe-live/v1',
+  profiles: [
+    {
+      ...available,
+      ...found,
+      ...{ result: 'pass', cure: null, more: [], state, isolation: 'guard', model, usage, duration_ms },
+      ...{ receipt: '/r/a.json', kept: [] },
+    },
+  ],
+  notes: ['worth telling'],
+  errors: [],
+};
 const EXAMPLES = {
   config: { id: 'agent-execution/v1', definition: policy, example: config },
   unit: { id: 'agent-exec-unit/v1', definition: unitDefinition, example: plan.unit },
@@ -63,6 +86,8 @@ const EXAMPLES = {
   },
   summary: { id: 'agent-exec-summary/v1', definition: summaryDefinition, example: summarise(receipt(), '/r.json') },
   refused: { id: 'agent-exec-refused/v1', definition: refusedDefinition, example: refused },
+  probe: { id: 'agent-exec-probe/v1', definition: probeReport, example: probed },
+  'probe-live': { id: 'agent-exec-probe-live/v1', definition: liveReport, example: live },
 } as const;
 
 /** Every keyword of a schema and where it stands. */
@@ -123,7 +148,9 @@ test('a fitted summary is still described', async () => {
 });
 
 test('an unknown name is a usage error that lists the known ones; help has an example', async () => {
-  await expect(schema('nonsense')).rejects.toThrow(/config, unit, receipt, telemetry, summary, refused/);
+  await expect(schema('nonsense')).rejects.toThrow(
+    /config, unit, receipt, telemetry, summary, refused, probe, probe-live/,
+  );
   await expect(schema()).rejects.toThrow(CommanderError);
   const help: string[] = [];
   schemaCommand({} as CliIo)

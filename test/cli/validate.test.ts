@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
-import type { CliIo } from '../../src/cli/io.ts';
 import { validateCommand } from '../../src/cli/validate.ts';
 import { edit, FILES, VALID } from '../config/sample.ts';
+import { collecting } from './collected.ts';
 
 interface Ran {
   readonly code: number | null;
@@ -22,24 +22,11 @@ interface Outside {
 }
 
 async function validate(args: readonly string[], { cwd, env = {}, terminal = false }: Outside): Promise<Ran> {
-  let code: number | null = null;
-  let out = '';
-  const io: CliIo = {
-    env,
-    cwd: () => cwd,
-    out: async (text) => {
-      out += text;
-    },
-    note: (text) => {
-      out += text;
-    },
-    stdin: async () => null,
-    stdoutIsTerminal: terminal,
-    stderrIsTerminal: terminal,
-    exit: (value) => {
-      code = value;
-    },
+  // In the order in which a terminal would show it.
+  const onNote = (text: string): void => {
+    said.out += text;
   };
+  const { io, said } = collecting({ cwd, env, terminal, onNote });
   const command = validateCommand(io)
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.note(text), writeErr: (text) => io.note(text) });
@@ -47,9 +34,9 @@ async function validate(args: readonly string[], { cwd, env = {}, terminal = fal
     await command.parseAsync([...args], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    code = error.exitCode === 0 ? 0 : 2;
+    said.code = error.exitCode === 0 ? 0 : 2;
   }
-  return { code, out };
+  return said;
 }
 
 function repository(config: string | Uint8Array | null = VALID): string {

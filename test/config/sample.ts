@@ -69,11 +69,14 @@ export const FILES: Readonly<Record<string, string>> = {
 };
 export const readFile = (path: string): string | null => FILES[path] ?? null;
 
-export const parse = (text: string | Uint8Array): Result<ParsedPolicy, Diagnostic[]> =>
+export const parse = (
+  text: string | Uint8Array,
+  read: (path: string) => string | null = readFile,
+): Result<ParsedPolicy, Diagnostic[]> =>
   parsePolicy({
     file: 'AGENT-EXECUTION.md',
     bytes: typeof text === 'string' ? new TextEncoder().encode(text) : text,
-    readFile,
+    readFile: read,
   });
 
 export const findingsOf = (text: string | Uint8Array): Diagnostic[] => {

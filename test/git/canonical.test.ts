@@ -1,19 +1,24 @@
 import {
   appendFileSync,
   chmodSync,
+  linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CanonicalLook, compareLooks, lookAtCanonical } from '../../src/git/canonical.ts';
+import { type CanonicalLook, compareLooks, differsOutside, lookAtCanonical } from '../../src/git/canonical.ts';
+import { obeyedOutside } from '../../src/git/configured-files.ts';
 import { countDirtyPaths } from '../../src/git/dirty.ts';
+import { otherWorktrees } from '../../src/git/linked-worktrees.ts';
 import { decodePath } from '../../src/model/path.ts';
 import type { RepositoryFacts } from '../../src/model/plan.ts';
 import { armRepository, Canary, makeRepository, openRepository, type Repository, scratch } from './fixture.ts';
@@ -33,6 +38,16 @@ function populated(format: 'sha1' | 'sha256' = 'sha1'): Repository {
 }
 const look = (facts: RepositoryFacts, since?: CanonicalLook) =>
   lookAtCanonical(facts, { excludesFile: null, ...(since === undefined ? {} : { since }) });
+
+function objectPath(repository: Repository, rev: string): string {
+  const oid = repository.git('rev-parse', rev);
+  return join(repository.dir, '.git/objects', oid.slice(0, 2), oid.slice(2));
+}
+
+function overwrite(path: string, text: string): void {
+  chmodSync(path, 0o644);
+  writeFileSync(path, text);
+}
 
 /** What is seen to differ after `act`, as `what path` lines. */
 async function differences(repository: Repository, act: () => void): Promise<string[]> {
@@ -96,6 +111,21 @@ describe.each(['sha1', 'sha256'] as const)('a look at a %s repository sees', (fo
       (r) => r.write('.git/MERGE_HEAD', `${r.git('rev-parse', 'HEAD')}\n`),
       ['head .git/MERGE_HEAD'],
     ],
+    ['a lock of the index', (r) => r.write('.git/index.lock', ''), ['info .git/index.lock']],
+    ['a lock of HEAD', (r) => r.write('.git/HEAD.lock', ''), ['info .git/HEAD.lock']],
+    ['a lock of a branch', (r) => r.write('.git/refs/heads/main.lock', ''), ['info .git/refs/heads/main.lock']],
+    ['a lost object', (r) => rmSync(objectPath(r, 'HEAD:a')), ['info .git/objects/*']],
+    ['an overwritten object', (r) => overwrite(objectPath(r, 'HEAD:a'), 'nonsense'), ['info .git/objects/*']],
+    [
+      'an overwritten object of the same size and times',
+      (r) => {
+        const path = objectPath(r, 'HEAD:a');
+        const { size, atime, mtime } = statSync(path);
+        overwrite(path, 'x'.repeat(size));
+        utimesSync(path, atime, mtime);
+      },
+      ['info .git/objects/*'],
+    ],
     ['changed content', (r) => r.write('a', 'changed\n'), ['worktree a']],
     ['a deleted file', (r) => rmSync(join(r.dir, 'gone')), ['worktree gone']],
     ['a changed untracked file', (r) => appendFileSync(join(r.dir, 'untracked'), 'x'), ['worktree untracked']],
@@ -125,7 +155,9 @@ describe.each(['sha1', 'sha256'] as const)('a look at a %s repository sees', (fo
   ])('%s', async (_, act, expected) => {
     const repository = populated(format);
     const seen = await differences(repository, () => act(repository));
-    expect(seen.map((line) => line.replace(/[0-9a-f]{40,}/, '*'))).toEqual(expected);
+    expect(seen.map((line) => line.replace(/[0-9a-f]{40,}|(?<=objects\/)[0-9a-f]{2}\/[0-9a-f]+/, '*'))).toEqual(
+      expected,
+    );
   });
 });
 
@@ -305,7 +337,9 @@ describe('a look', () => {
       rmSync(join(repository.dir, '.git/objects'), { recursive: true });
       mkdirSync(join(repository.dir, '.git/objects'));
     });
-    expect(seen).toEqual(['head HEAD']);
+    expect(seen[0]).toBe('head HEAD');
+    expect(seen.slice(1).every((line) => line.startsWith('info .git/objects/'))).toBe(true);
+    expect(seen).toHaveLength(1 + 8);
   });
 
   test('once the configuration changed, git is not asked', async () => {
@@ -400,5 +434,206 @@ describe('countDirtyPaths', () => {
     rmSync(join(repository.dir, 'untracked'));
     act(repository);
     expect(await countDirtyPaths(await repository.facts(), null)).toBe(expected);
+  });
+});
+
+describe('objects', () => {
+  test.each<[string, (r: Repository) => void]>([
+    ['a new one', (r) => r.git('commit-tree', '-m', 'x', 'HEAD^{tree}')],
+    ['one written again, which gives it new times', (r) => r.git('hash-object', '-w', 'a')],
+    ['gc, which packs them', (r) => r.git('gc', '-q')],
+  ])('%s is no difference', async (_, act) => {
+    const repository = populated();
+    utimesSync(objectPath(repository, 'HEAD:a'), 1, 1);
+    expect(await differences(repository, () => act(repository))).toEqual([]);
+  });
+
+  test('a pack that is written into is a difference, one with new times is not', async () => {
+    const repository = populated();
+    repository.git('gc', '-q');
+    const folder = join(repository.dir, '.git/objects/pack');
+    const pack = join(folder, readdirSync(folder).find((name) => name.endsWith('.pack')) ?? '');
+    expect(await differences(repository, () => utimesSync(pack, 1, 1))).toEqual([]);
+    const bytes = readFileSync(pack);
+    bytes.writeUInt8(bytes.readUInt8(40) ^ 1, 40);
+    const seen = await differences(repository, () => overwrite(pack, bytes.toString('latin1')));
+    expect(seen).toContain(`info ${pack.replace(`${repository.dir}/`, '')}`);
+  });
+
+  test('an object that no ref names is missed where gc throws it away', async () => {
+    const repository = populated();
+    repository.git('gc', '-q');
+    repository.write('loose', 'loose');
+    const oid = repository.git('hash-object', '-w', 'loose');
+    rmSync(join(repository.dir, 'loose'));
+    const seen = await differences(repository, () => repository.git('gc', '-q', '--prune=now'));
+    expect(seen).toContain(`info .git/objects/${oid.slice(0, 2)}/${oid.slice(2)}`);
+  });
+});
+
+describe('what the host’s git reads beside the repository', () => {
+  const home = (): { HOME: string } => ({ HOME: scratch() });
+  const differing = async (repository: Repository, hostEnv: { HOME: string }, act: () => void) => {
+    const facts = await repository.facts();
+    const before = await lookAtCanonical(facts, { excludesFile: null, hostEnv });
+    act();
+    const after = await lookAtCanonical(facts, { excludesFile: null, hostEnv, since: before });
+    return compareLooks(before, after).map(({ what, path }) => `${what} ${path.replace(hostEnv.HOME, '~')}`);
+  };
+
+  test.each(['.gitconfig', '.config/git/config'])('a new ~/%s', async (name) => {
+    const hostEnv = home();
+    const file = join(hostEnv.HOME, name);
+    const act = () => {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, '[core]\n\tfsmonitor = x\n');
+    };
+    expect(await differing(populated(), hostEnv, act)).toEqual(['unreadable ', `config ~/${name}`]);
+  });
+
+  test('what it includes, by ~ and by a relative path, absent files among them', async () => {
+    const hostEnv = home();
+    const inHome = (name: string) => join(hostEnv.HOME, name);
+    writeFileSync(inHome('.gitconfig'), '[include]\n\tpath = ~/one\n\tpath = two\n');
+    writeFileSync(inHome('two'), '[includeIf "gitdir:/nowhere/"]\n\tpath = ~/three\n');
+    for (const name of ['one', 'two', 'three']) {
+      const seen = await differing(populated(), hostEnv, () => appendFileSync(inHome(name), '[x]\n\ty = z\n'));
+      expect(seen).toEqual(['unreadable ', `config ~/${name}`]);
+    }
+  });
+
+  test('~ in the repository’s own configuration, for hooks too', async () => {
+    const hostEnv = home();
+    const repository = populated();
+    repository.git('config', 'core.hooksPath', '~/hooks');
+    repository.git('config', 'include.path', '~/included');
+    mkdirSync(join(hostEnv.HOME, 'hooks'));
+    const planted = () => writeFileSync(join(hostEnv.HOME, 'hooks/pre-commit'), '#!/bin/sh\n');
+    expect(await differing(repository, hostEnv, planted)).toEqual(['hooks ~/hooks/pre-commit']);
+    const included = () => writeFileSync(join(hostEnv.HOME, 'included'), '');
+    expect(await differing(repository, hostEnv, included)).toEqual(['unreadable ', 'config ~/included']);
+  });
+
+  test('exists outside of the repository as files and folders that can be protected', async () => {
+    const hostEnv = home();
+    const repository = populated();
+    writeFileSync(join(hostEnv.HOME, '.gitconfig'), `[core]\n\thooksPath = /dev/null\n[include]\n\tpath = ~/absent\n`);
+    const facts = await repository.facts();
+    // The system's own configuration may exist on this machine.
+    const outside = async (excludesFile: string) =>
+      (await obeyedOutside(facts, hostEnv, excludesFile, [facts.worktree])).filter((path) => !path.startsWith('/etc/'));
+    expect(await outside('/dev/null')).toEqual([join(hostEnv.HOME, '.gitconfig')]);
+    repository.git('config', 'core.hooksPath', '~/hooks');
+    mkdirSync(join(hostEnv.HOME, 'hooks'));
+    writeFileSync(join(hostEnv.HOME, 'ignore'), '');
+    expect(await outside(join(hostEnv.HOME, 'ignore'))).toEqual(
+      ['.gitconfig', 'ignore', 'hooks'].map((name) => join(hostEnv.HOME, name)),
+    );
+  });
+
+  test('the host’s own ignore file', async () => {
+    const facts = await populated().facts();
+    const excludesFile = join(scratch(), 'ignore');
+    const before = await lookAtCanonical(facts, { excludesFile });
+    writeFileSync(excludesFile, '*\n');
+    const after = await lookAtCanonical(facts, { excludesFile, since: before });
+    expect(compareLooks(before, after)).toContainEqual({ what: 'info', path: excludesFile, detail: 'created' });
+  });
+});
+
+describe('where nothing kept a worker from writing', () => {
+  const differing = async (repository: Repository, act: () => void, folders: string[] = []) => {
+    const facts = await repository.facts();
+    const options = { excludesFile: null, writable: { otherWorktrees: await otherWorktrees(facts) } };
+    expect(options.writable.otherWorktrees).toEqual(folders);
+    const before = await lookAtCanonical(facts, options);
+    expect(compareLooks(before, await lookAtCanonical(facts, { ...options, since: before }))).toEqual([]);
+    act();
+    return compareLooks(before, await lookAtCanonical(facts, { ...options, since: before })).map(
+      ({ what, path, detail }) => `${what} ${path} ${detail}`,
+    );
+  };
+
+  test('ignored files and names in ignored folders are looked at', async () => {
+    const repository = populated();
+    repository.write('.gitignore', 'ignored\nbuild/\n*.log\n');
+    repository.write('build/known', 'x');
+    repository.write('build/deep/known', 'x');
+    repository.write('one.log', 'x');
+    expect(await differing(repository, () => repository.write('ignored', 'x'))).toEqual(['worktree ignored created']);
+    expect(await differing(repository, () => repository.write('one.log', 'xy'))).toEqual([
+      'worktree one.log size 1 -> 2',
+    ]);
+    expect(await differing(repository, () => repository.write('build/new', 'x'))).toEqual([
+      'worktree build/new created',
+    ]);
+    expect(await differing(repository, () => rmSync(join(repository.dir, 'build'), { recursive: true }))).toEqual(
+      expect.arrayContaining(['worktree build/ deleted', 'worktree build/known deleted']),
+    );
+    repository.write('build/deep/known', 'x');
+    // Caches and builds are written all day.
+    expect(await differing(repository, () => repository.write('build/deep/new', 'x'))).toEqual([]);
+  });
+
+  test('another worktree is looked at, from whichever side', async () => {
+    const main = populated();
+    const dir = join(scratch(), 'linked');
+    main.git('worktree', 'add', '-q', '-b', 'linked', dir);
+    const linked = openRepository(dir);
+    main.git('worktree', 'add', '-q', '--detach', join(main.dir, '../gone'));
+    rmSync(join(main.dir, '../gone'), { recursive: true });
+    const seen = (act: () => void) => differing(main, act, [dir]);
+    expect(await seen(() => linked.write('a', 'x'))).toEqual([`worktree ${dir}/a size 4 -> 1`]);
+    expect(await seen(() => linked.write('new', 'x'))).toEqual([`worktree ${dir}/new created`]);
+    expect(await seen(() => linked.git('rm', '-q', '--cached', 'a'))).toEqual([
+      expect.stringMatching(`^index ${dir}/a `),
+    ]);
+    expect(await seen(() => linked.git('checkout', '-q', '--detach'))).toEqual([
+      `head ${main.dir}/.git/worktrees/linked/HEAD changed`,
+    ]);
+    expect(await seen(() => main.git('branch', 'new'))).toEqual([expect.stringMatching('^ref refs/heads/new ')]);
+    expect(await seen(() => writeFileSync(join(dir, '.git'), 'gitdir: /x\n'))).toEqual([`info ${dir}/.git changed`]);
+    writeFileSync(join(dir, '.git'), `gitdir: ${main.dir}/.git/worktrees/linked\n`);
+    expect(await differing(linked, () => main.write('a', 'y'), [main.dir])).toEqual([
+      `worktree ${main.dir}/a size 4 -> 1`,
+    ]);
+  });
+});
+
+describe('what a worker could have done where the repository was read-only for it', () => {
+  const couldHave = async (repository: Repository, act: () => void) => {
+    const facts = await repository.facts();
+    const options = { excludesFile: null, readOnly: true };
+    const before = await lookAtCanonical(facts, options);
+    act();
+    const after = await lookAtCanonical(facts, { ...options, since: before });
+    return differsOutside([facts.worktree, facts.gitDir], before, after);
+  };
+
+  test.each<[string, (r: Repository) => string]>([
+    ['a file of the checkout', (r) => join(r.dir, 'a')],
+    ['an object', (r) => objectPath(r, 'HEAD:dir/b')],
+    ['the configuration', (r) => join(r.dir, '.git/config')],
+  ])('%s: only by another name of it', async (_, place) => {
+    const repository = populated();
+    const path = place(repository);
+    const spoil = () => overwrite(path, 'spoilt');
+    expect(await couldHave(repository, spoil)).toBe(false);
+    const other = populated();
+    linkSync(place(other), join(scratch(), 'twin'));
+    expect(await couldHave(other, () => overwrite(place(other), 'spoilt'))).toBe(true);
+  });
+
+  test('not another file in its place, and not its removal', async () => {
+    const repository = populated();
+    linkSync(join(repository.dir, 'a'), join(scratch(), 'twin'));
+    expect(
+      await couldHave(repository, () => {
+        repository.write('b', 'new');
+        renameSync(join(repository.dir, 'b'), join(repository.dir, 'a'));
+      }),
+    ).toBe(false);
+    linkSync(join(repository.dir, 'gone'), join(scratch(), 'twin'));
+    expect(await couldHave(repository, () => rmSync(join(repository.dir, 'gone')))).toBe(false);
   });
 });

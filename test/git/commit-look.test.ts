@@ -52,7 +52,7 @@ describe('a look at a commit', () => {
       commit: made.commit,
       parents: [made.base],
       changedPaths: ['b.txt', 'c.txt', 'm.txt'],
-      bytes: Buffer.from('a\r\n\0b'),
+      file: { size: 5, bytes: Buffer.from('a\r\n\0b') },
     });
   });
 
@@ -60,8 +60,18 @@ describe('a look at a commit', () => {
     ['no such path', 'true'],
     ['a link', 'ln -s README.md m.txt'],
     ['a folder', 'mkdir m.txt; echo x > m.txt/x'],
-  ])('%s has no bytes', async (_, work) => {
-    expect(await look(await committed([work]))).toMatchObject({ bytes: null });
+  ])('%s is no file', async (_, work) => {
+    expect(await look(await committed([work]))).toMatchObject({ file: null });
+  });
+
+  test.each([
+    [4096, true],
+    [4097, false],
+    [64 * 1024 * 1024, false],
+  ])('of %i bytes is read: %s', async (size, isRead) => {
+    const seen = await look(await committed([`head -c ${size} /dev/zero > m.txt`]));
+    expect(seen?.file?.size).toBe(size);
+    expect(seen?.file?.bytes?.length ?? null).toBe(isRead ? size : null);
   });
 
   test('a merge has both parents, and a ref that is none is null', async () => {

@@ -102,7 +102,14 @@ describe('discoverRepository', () => {
     expect(await problem(bare)).toEqual({ kind: 'bare', gitDir: bare });
 
     const repository = makeRepository();
-    expect(await problem(repository.dir)).toMatchObject({ kind: 'unborn-head', headRef: 'refs/heads/main' });
+    expect(await problem(repository.dir)).toMatchObject({
+      kind: 'unborn-head',
+      headRef: 'refs/heads/main',
+      worktree: repository.dir,
+      gitDir: join(repository.dir, '.git'),
+      commonDir: join(repository.dir, '.git'),
+      objectsDir: join(repository.dir, '.git/objects'),
+    });
     repository.commit();
     expect(await problem(join(repository.dir, '.git/refs'))).toMatchObject({ kind: 'no-worktree' });
     writeFileSync(join(repository.dir, '.git/config'), '[core\n');

@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
 import { discoverRepository } from '../../src/git/repository.ts';
 import { git, gitLine, tryGit } from '../../src/git/run.ts';
 import { armRepository, Canary, makeRepository, plainGit, scratch } from './fixture.ts';
@@ -101,8 +101,76 @@ test('why there is no exit code is told', async () => {
   writeFileSync(join(slow, 'git'), '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 });
   process.env.PATH = `${slow}:${saved.PATH}`;
   expect(await tryGit({ gitDir: null, args: [], timeoutMs: 50 })).toMatchObject({ code: null, failure: 'timed-out' });
-  writeFileSync(join(slow, 'git'), '#!/bin/sh\nkill -TERM $$\n', { mode: 0o755 });
+  const dying = scratch();
+  writeFileSync(join(dying, 'git'), '#!/bin/sh\nkill -TERM $$\n', { mode: 0o755 });
+  process.env.PATH = dying;
   expect(await tryGit({ gitDir: null, args: [] })).toMatchObject({ code: null, failure: 'ended-by-signal' });
   process.env.PATH = scratch();
   expect(await tryGit({ gitDir: null, args: [] })).toMatchObject({ code: null, failure: 'not-found' });
+});
+
+describe('the git that is run', () => {
+  const version = async () => (await tryGit({ gitDir: null, args: ['--version'] })).stdout.toString().trim();
+  const fake = (folder: string, words: string) =>
+    writeFileSync(join(folder, 'git'), `#!/bin/sh\necho ${words}\n`, { mode: 0o755 });
+
+  test('is found once: what appears before it on PATH is never run', async () => {
+    const [early, late] = [scratch(), scratch()];
+    fake(late, 'first');
+    process.env.PATH = `${early}:${late}:${saved.PATH}`;
+    expect(await version()).toBe('first');
+    fake(early, 'planted');
+    expect(await version()).toBe('first');
+  });
+
+  test('that is a script finds no program of the same folder', async () => {
+    const [folder, marked] = [scratch(), scratch()];
+    writeFileSync(join(folder, 'git'), '#!/bin/sh\nhelper || ls / >/dev/null && echo script\n', { mode: 0o755 });
+    for (const name of ['helper', 'ls'])
+      writeFileSync(join(folder, name), `#!/bin/sh\n: > ${marked}/${name}\n`, { mode: 0o755 });
+    process.env.PATH = `${folder}:${saved.PATH}`;
+    expect(await version()).toBe('script');
+    expect(readdirSync(marked)).toEqual([]);
+  });
+
+  test('is never one of a relative entry of PATH', async () => {
+    const folder = scratch();
+    fake(folder, 'good');
+    process.env.PATH = `.:${relative('/', scratch())}:${folder}`;
+    fake(scratch(), 'never');
+    expect(await version()).toBe('good');
+    process.env.PATH = relative('/', folder);
+    expect(await tryGit({ gitDir: null, args: [] })).toMatchObject({ code: null, failure: 'not-found' });
+  });
+
+  test.each<[string, (folder: string) => void]>([
+    ['overwritten', (folder) => fake(folder, 'planted')],
+    [
+      'replaced by a rename',
+      (folder) => {
+        const other = scratch();
+        fake(other, 'planted');
+        renameSync(join(other, 'git'), join(folder, 'git'));
+      },
+    ],
+    ['removed', (folder) => rmSync(join(folder, 'git'))],
+    [
+      'in another folder of the same name',
+      (folder) => {
+        renameSync(folder, `${folder}.moved`);
+        mkdirSync(folder);
+        fake(folder, 'planted');
+      },
+    ],
+  ])('is not run again once it was %s', async (_, act) => {
+    const folder = join(scratch(), 'bin');
+    mkdirSync(folder);
+    fake(folder, 'first');
+    process.env.PATH = folder;
+    expect(await version()).toBe('first');
+    act(folder);
+    const output = await tryGit({ gitDir: null, args: ['--version'] });
+    expect(output).toMatchObject({ code: null, failure: 'replaced' });
+    expect(output.stderr).toContain(join(folder, 'git'));
+  });
 });

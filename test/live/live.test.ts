@@ -6,9 +6,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { CliIo } from '../../src/cli/io.ts';
 import { probeCommand } from '../../src/cli/probe.ts';
 import { parsePolicy } from '../../src/config/policy.ts';
+import { collecting, type Said } from '../cli/collected.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const FILE = 'AGENT-EXECUTION.md';
@@ -17,25 +17,11 @@ const WANTED = process.env.RUN_REAL_AGENT_EXEC === '1' && process.env.npm_lifecy
 /** A profile's own limit is 300 s at most; what is around it is quick. */
 const LIMIT_MS = 400_000;
 
-async function ask(profile: string, stateDir: string): Promise<{ out: string; note: string; code: number | null }> {
-  const said = { out: '', note: '', code: null as number | null };
-  const io: CliIo = {
-    env: process.env,
-    cwd: () => ROOT,
-    out: async (text) => {
-      said.out += text;
-    },
-    note: (text) => {
-      said.note += text;
-      process.stderr.write(text);
-    },
-    stdin: async () => null,
-    stdoutIsTerminal: false,
-    stderrIsTerminal: false,
-    exit: (code) => {
-      said.code = code;
-    },
+async function ask(profile: string, stateDir: string): Promise<Said> {
+  const onNote = (text: string): void => {
+    process.stderr.write(text);
   };
+  const { io, said } = collecting({ cwd: ROOT, env: process.env, onNote });
   const args = ['--live', profile, '--json', '--state-dir', stateDir];
   await probeCommand(io).exitOverride().parseAsync(args, { from: 'user' });
   return said;

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { linesOf } from '../../src/adapters/lines.ts';
 import { type Containment, detectContainment, lookUpTool } from '../../src/process/containment.ts';
 import { type SuperviseOutcome, type SuperviseRequest, supervise } from '../../src/process/supervise.ts';
 
@@ -88,10 +89,12 @@ export function attempt(containment: Containment): Attempt {
         lingerMs: null,
         logs: { stdout: join(folder, 'stdout.log'), stderr: join(folder, 'stderr.log') },
         marker,
-        onLine: (stream, line) => {
-          lines.push(`${stream}: ${line}`);
-          if (stream === 'stdout') waiting.get(line)?.();
-          return [];
+        onOutput: (stream, block) => {
+          for (const line of linesOf(block)) {
+            lines.push(`${stream}: ${line}`);
+            if (stream === 'stdout') waiting.get(line)?.();
+          }
+          return [[]];
         },
         stop: null,
         ...changes,

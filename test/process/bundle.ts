@@ -16,6 +16,7 @@ export function bundle(source: string, outfile: string): void {
 /** A program that supervises one worker, told by a JSON file, and prints the outcome and what it cost. */
 export const DRIVER = `
 import { readFileSync } from 'node:fs';
+import { linesOf } from '../../src/adapters/lines.ts';
 import { detectContainment } from '../../src/process/containment.ts';
 import { supervise } from '../../src/process/supervise.ts';
 const { wanted, path, reads, input, ...request } = JSON.parse(readFileSync(process.argv[2]!, 'utf8'));
@@ -29,7 +30,7 @@ const outcome = await supervise({
   mounts: request.mounts ?? { readOnly: [], writable: [] },
   networkOff: false, lingerMs: null, stop: null,
   stdin: input === undefined ? { kind: 'null' } : { kind: 'bytes', bytes: Buffer.from(input) },
-  onLine: reads ? (stream, line) => { lines++; if (line === 'ready') process.stdout.write('ready\\n'); return []; } : null,
+  onOutput: reads ? (stream, block) => { const read = linesOf(block); lines += read.length; if (read.includes('ready')) process.stdout.write('ready\\n'); return [[]]; } : null,
 });
 const cpu = process.cpuUsage(before);
 const peakRss = Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) * 1024;

@@ -1,8 +1,8 @@
-import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { detectContainment, lookUpTool, mechanismName } from '../../src/process/containment.ts';
-import { blindSweep, bwrap, PATH, scratch, sweep, unshare } from './attempt.ts';
+import { attempt, blindSweep, bwrap, PATH, scratch, sweep, unshare } from './attempt.ts';
 
 describe('the containment of this machine', () => {
   let folder: string;
@@ -23,7 +23,7 @@ describe('the containment of this machine', () => {
     expect(bwrap).toMatchObject({ mechanism: 'bwrap', level: 'guard' });
     expect(unshare).toMatchObject({ mechanism: 'unshare', level: 'none' });
     expect(sweep).toMatchObject({ mechanism: 'sweep', prlimit: '/usr/bin/prlimit' });
-    expect(blindSweep).toEqual({ mechanism: 'sweep', level: 'none', prlimit: null });
+    expect(blindSweep).toEqual({ mechanism: 'sweep', level: 'none', prlimit: null, identity: '' });
     expect([bwrap, unshare, sweep].map(mechanismName)).toEqual(['bwrap', 'unshare', 'none']);
   });
 
@@ -61,6 +61,24 @@ describe('the containment of this machine', () => {
     expect(await detect('none')).toMatchObject({ ok: true, value: { mechanism: 'sweep' } });
   });
 
+  test('a tool that was replaced since it was tried is not started', async () => {
+    const file = join(folder, 'unshare');
+    copyFileSync(lookUpTool('unshare', PATH) ?? '', file);
+    const found = await detect('none');
+    if (!found.ok) throw new Error(found.error.message);
+    expect(found.value).toMatchObject({ mechanism: 'unshare', program: file });
+    const one = attempt(found.value);
+    expect((await one.run('exits-with', ['0'])).termination).toEqual({ kind: 'exited', code: 0 });
+    one.remove();
+    program('unshare', `#!/bin/sh\ntouch ${folder}/ran\n`);
+    const other = attempt(found.value);
+    const outcome = await other.run('exits-with', ['0']);
+    expect(outcome.termination).toEqual({ kind: 'not-started', error: 'SANDBOX_FAILED' });
+    expect(outcome.startError?.message).toContain(file);
+    expect(existsSync(join(folder, 'ran'))).toBe(false);
+    other.remove();
+  });
+
   test('relative entries of PATH are never looked into', () => {
     program('bwrap', '#!/bin/sh\n');
     expect(lookUpTool('bwrap', `.::relative:${folder}`)).toBe(join(folder, 'bwrap'));
@@ -70,7 +88,7 @@ describe('the containment of this machine', () => {
   test('elsewhere than on Linux there is the sweep only', async () => {
     expect(await detect('auto', PATH, 'darwin')).toEqual({
       ok: true,
-      value: { mechanism: 'sweep', level: 'none', prlimit: null },
+      value: { mechanism: 'sweep', level: 'none', prlimit: null, identity: '' },
     });
     expect(await detect('guard', PATH, 'darwin')).toMatchObject({
       ok: false,

@@ -74,12 +74,12 @@ test.each([
   [0, null, 'direct', { code: 0, signal: null }],
   [137, null, 'direct', { code: 137, signal: null }],
   [null, 'SIGKILL', 'direct', { code: null, signal: 'SIGKILL' }],
-  [137, null, 'bwrap', { code: null, signal: 'SIGKILL' }],
-  [143, null, 'bwrap', { code: null, signal: 'SIGTERM' }],
-  [134, null, 'bwrap', { code: null, signal: 'SIGABRT' }],
-  [127, null, 'bwrap', { code: 127, signal: null }],
-  [128, null, 'bwrap', { code: 128, signal: null }],
-  [255, null, 'bwrap', { code: 255, signal: null }],
+  [137, null, 'init', { code: null, signal: 'SIGKILL' }],
+  [143, null, 'init', { code: null, signal: 'SIGTERM' }],
+  [134, null, 'init', { code: null, signal: 'SIGABRT' }],
+  [127, null, 'init', { code: 127, signal: null }],
+  [128, null, 'init', { code: 128, signal: null }],
+  [255, null, 'init', { code: 255, signal: null }],
 ] as const)('code %s and signal %s through %s', (code, signal, through, exit) => {
   expect(exitOf(code, signal, through)).toEqual(exit);
 });

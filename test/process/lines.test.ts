@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { linesOf } from '../../src/adapters/lines.ts';
 import { MAX_LINE } from '../../src/model/adapter.ts';
-import { lineSplitter } from '../../src/process/lines.ts';
+import { lineBlocks } from '../../src/process/lines.ts';
 
 function split(...chunks: (string | Uint8Array)[]): string[] {
-  const splitter = lineSplitter();
-  const lines = chunks.flatMap((chunk) => splitter.push(Buffer.from(chunk as string)));
-  return [...lines, ...splitter.end()];
+  const blocks = lineBlocks();
+  const given = [...chunks.map((chunk) => blocks.push(Buffer.from(chunk as string))), blocks.end()];
+  return given.flatMap((block) => (block === null ? [] : linesOf(block)));
 }
 
 describe('lines of a stream', () => {
@@ -60,11 +61,11 @@ describe('lines of a stream', () => {
     expect(line).toHaveLength(MAX_LINE - 1);
   });
   test('knows whether a line has begun', () => {
-    const splitter = lineSplitter();
-    expect(splitter.partial()).toBe(false);
-    splitter.push(Buffer.from('a\nb'));
-    expect(splitter.partial()).toBe(true);
-    splitter.push(Buffer.from('\n'));
-    expect(splitter.partial()).toBe(false);
+    const blocks = lineBlocks();
+    expect(blocks.partial()).toBe(false);
+    blocks.push(Buffer.from('a\nb'));
+    expect(blocks.partial()).toBe(true);
+    blocks.push(Buffer.from('\n'));
+    expect(blocks.partial()).toBe(false);
   });
 });

@@ -60,7 +60,7 @@ describe.each([...MECHANISMS, { name: 'strict bwrap', containment: { ...bwrap, l
     test('has its input open until it has finished, where asked for', async () => {
       const outcome = await one.run('minds-end-of-input', [], {
         stdin: { kind: 'bytes', bytes: Buffer.from('hello\n'), openUntilFinished: true },
-        onLine: (_, line) => (line === 'done' ? [{ kind: 'finished' }] : []),
+        onOutput: (_, block) => [block.split('\n').includes('done') ? [{ kind: 'finished' }] : []],
       });
       expect(outcome.termination).toEqual({ kind: 'exited', code: 0 });
       expect(one.log('stdout')).toBe('got hello\ndone\n');
@@ -146,7 +146,7 @@ for (let free = 0; outcomes.at(-1)?.started !== true && free < 100; free++) {
     stdin: { kind: 'bytes', bytes: Buffer.from('hello') },
     containment, mounts: { readOnly: [], writable: [] }, networkOff: false,
     limits: { timeoutMs: 30_000, idleTimeoutMs: null, providerWaitMs: 1000, graceMs: 100, rawOutputBytes: 65_536 },
-    lingerMs: null, stop: null, onLine: null, marker: 'starved-' + free,
+    lingerMs: null, stop: null, onOutput: null, marker: 'starved-' + free,
     logs: { stdout: place + '/stdout.log', stderr: place + '/stderr.log' },
     onStarted: () => { for (const descriptor of taken.splice(0)) closeSync(descriptor); },
   });

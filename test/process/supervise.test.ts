@@ -2,17 +2,18 @@ import { statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Observation } from '../../src/model/adapter.ts';
 import type { Refusal } from '../../src/model/observation.ts';
-import { type Attempt, attempt, expectNobodyLeft, fixture, MECHANISMS } from './attempt.ts';
+import { type Attempt, attempt, expectNobodyLeft, fixture, MECHANISMS, PATH } from './attempt.ts';
 
 const LIMITS = { timeoutMs: 30_000, idleTimeoutMs: null, providerWaitMs: 10_000, graceMs: 300, rawOutputBytes: 65_536 };
 const refusal: Refusal = { code: 'RATE_LIMITED', retry_after_seconds: null, line: '429', source: 'event' };
 
 /** Reads `wait`, `work` and `done` as an adapter would read its CLI's events. */
-const scriptedReader = (_: string, line: string): Observation[] => {
-  if (line === 'wait') return [{ kind: 'provider-wait', refusal }];
-  if (line === 'work') return [{ kind: 'activity', text: 'work' }];
-  return line === 'done' ? [{ kind: 'finished' }] : [];
-};
+const scriptedReader = (_: string, block: string): Observation[][] =>
+  block.split('\n').map((line) => {
+    if (line === 'wait') return [{ kind: 'provider-wait', refusal }];
+    if (line === 'work') return [{ kind: 'activity', text: 'work' }];
+    return line === 'done' ? [{ kind: 'finished' }] : [];
+  });
 
 describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
   let one: Attempt;
@@ -40,10 +41,25 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
     expect(outcome.termination).toEqual({ kind: 'signaled', signal: 'SIGSEGV' });
   });
 
-  // The first process of a namespace cannot kill itself, which is what a worker is under unshare.
-  test.skipIf(name === 'unshare').each(['TERM', 'KILL', 'ABRT'])('kills itself with %s', async (signal) => {
+  test.each(['TERM', 'KILL', 'ABRT', 'SEGV', 'HUP'])('kills itself with %s, in silence', async (signal) => {
     const outcome = await one.run('kills-itself', [signal]);
     expect(outcome.termination).toEqual({ kind: 'signaled', signal: `SIG${signal}` });
+    expect(one.log('stdout') + one.log('stderr')).toBe('');
+  });
+
+  test('gets the environment that it was meant to get', async () => {
+    await one.run('/usr/bin/env', [], { environment: { PATH, LANG: 'C.UTF-8' } });
+    // bwrap tells the folder; a shell that stands before the worker must add nothing, `SHLVL` neither.
+    const own = name === 'bwrap' ? ['PWD'] : [];
+    const names = one.lines.map((line) => line.replace(/^stdout: ([^=]*)=.*/, '$1'));
+    expect(names.sort()).toEqual(['AGENT_EXEC_ATTEMPT', 'LANG', 'PATH', ...own]);
+  });
+
+  test('ends as itself although it left orphans that ended before it', async () => {
+    const script = 'i=0; while [ $i -lt 20 ]; do (sh -c "exit 3" &) ; i=$((i+1)); done; sleep 0.1; exit 5';
+    const outcome = await one.run('/bin/sh', ['-c', script]);
+    expect(outcome.termination).toEqual({ kind: 'exited', code: 5 });
+    expect(outcome.processes).toMatchObject(clean);
   });
 
   test('is ended by the total timeout', async () => {
@@ -117,7 +133,7 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
   });
 
   test('floods: the log keeps both ends, everything is counted and hashed', async () => {
-    const outcome = await one.run('floods', ['20000000'], { onLine: null });
+    const outcome = await one.run('floods', ['20000000'], { onOutput: null });
     expect(outcome.termination).toEqual({ kind: 'exited', code: 0 });
     expect(outcome.logs[0]).toMatchObject({ bytes_seen: 20_000_000 });
     expect(statSync(one.logPath('stdout')).size).toBeLessThanOrEqual(65_536);
@@ -170,11 +186,11 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
       const limits = { ...LIMITS, idleTimeoutMs: 300 };
       const said = ['work', ...Array<string>(40).fill('wait')];
       const heard: string[] = [];
-      const onLine = (stream: string, line: string) => {
-        heard.push(line);
-        return scriptedReader(stream, line);
+      const onOutput = (stream: string, block: string) => {
+        heard.push(...block.split('\n'));
+        return scriptedReader(stream, block);
       };
-      const outcome = await one.run('says-lines', said, { limits, onLine });
+      const outcome = await one.run('says-lines', said, { limits, onOutput });
       expect(outcome.termination).toMatchObject({ kind: 'stopped', by: 'idle-timeout' });
       expect(outcome.providerWait).toEqual(refusal);
       // Were its waiting work, it would have been stopped only after the last of them.
@@ -182,18 +198,18 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
     });
     test('and waits for its provider too long', async () => {
       const limits = { ...LIMITS, providerWaitMs: 200 };
-      const outcome = await one.run('says-lines', ['work', 'wait'], { limits, onLine: scriptedReader });
+      const outcome = await one.run('says-lines', ['work', 'wait'], { limits, onOutput: scriptedReader });
       expect(outcome.termination).toMatchObject({ kind: 'stopped', by: 'provider-wait' });
       expect(outcome.providerWait).toEqual(refusal);
     });
     test('and waits for its provider and then works is not waiting', async () => {
       const limits = { ...LIMITS, providerWaitMs: 600, timeoutMs: 1500 };
-      const outcome = await one.run('says-lines', ['wait', 'work'], { limits, onLine: scriptedReader });
+      const outcome = await one.run('says-lines', ['wait', 'work'], { limits, onOutput: scriptedReader });
       expect(outcome.termination).toMatchObject({ kind: 'stopped', by: 'total-timeout' });
       expect(outcome.providerWait).toBeNull();
     });
     test('and lingers after its result', async () => {
-      const outcome = await one.run('says-lines', ['done'], { lingerMs: 50, onLine: scriptedReader });
+      const outcome = await one.run('says-lines', ['done'], { lingerMs: 50, onOutput: scriptedReader });
       expect(outcome.termination).toMatchObject({ kind: 'stopped', by: 'finished' });
     });
   });
@@ -238,7 +254,7 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
     const broken = () => {
       throw new Error('a reader that is not total');
     };
-    await expect(one.run('waits', [], { onLine: broken })).rejects.toThrow('a reader that is not total');
+    await expect(one.run('waits', [], { onOutput: broken })).rejects.toThrow('a reader that is not total');
   });
 });
 

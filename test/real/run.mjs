@@ -6,7 +6,7 @@
  *                      every scenario
  *   --core             the main job, and for every other CLI one success and two refusals
  *   --cli a,b          only these; --scenario x,y  only these rows; neither plays the main job
- *   --isolation a,b    guard (default), none
+ *   --isolation a,b    guard (default), strict, none
  *   --jobs N           so many cases at once (default: twice the processors)
  *   --clone PATH       the repository to clone; --small  a small one made on the spot (default but for the main job)
  *   --tool PATH        another agent-exec than dist/agent-exec.mjs

@@ -52,6 +52,24 @@ describe('values of credential variables', () => {
     }
   });
 
+  test.each<[string, (secret: string) => string]>([
+    ['JSON', json],
+    ['JSON in JSON', (s) => json(json(s))],
+    ['plain ASCII JSON', ascii],
+    ['JSON with escaped slashes', (s) => json(s).replaceAll('/', '\\/')],
+    ['a URL', encodeURIComponent],
+    ['a URL in lower case', (s) => encodeURIComponent(s).replace(/%../g, (c) => c.toLowerCase())],
+    ['a form field', (s) => new URLSearchParams({ k: s }).toString().slice(2)],
+  ])('inside of %s that is encoded as a whole, at any alignment', (_, form) => {
+    for (const encoding of ['base64', 'base64url', 'hex'] as const) {
+      for (const before of ['', 'a', 'ab', '{"key":"']) {
+        const whole = Buffer.from(`${before}${form(SECRET)}"}`).toString(encoding);
+        const left = text(whole).replace(REDACTED, '');
+        expect(left.length).toBeLessThan(2 * before.length + 9);
+      }
+    }
+  });
+
   test('as base64 broken over lines, also inside JSON', () => {
     const encoded = Buffer.from(`user:${SECRET}`).toString('base64');
     const wrapped = encoded.replace(/(.{11})/g, '$1\n');

@@ -20,11 +20,17 @@ interface InProcess {
 export async function runInProcess(
   world: World,
   progress: Progress,
-  options: { readonly stateRoot?: string; readonly secrets?: readonly string[] } = {},
+  options: {
+    readonly stateRoot?: string;
+    readonly secrets?: readonly string[];
+    readonly runId?: string;
+    readonly now?: () => Date;
+  } = {},
 ): Promise<InProcess> {
   const env = { PATH: process.env.PATH, HOME: world.home };
   const uid = process.getuid?.() ?? 0;
-  const runId = newRunId(new Date());
+  const now = options.now ?? (() => new Date());
+  const runId = options.runId ?? newRunId(now());
   const unit = { kind: 'inline', flags: { goal: 'g', allow: ['src/'] } } as const;
   const request = { repoPath: world.repo, role: 'repair', unit, base: null, verify: false, runId };
   const prepared = await prepareRun(request, env);
@@ -34,7 +40,7 @@ export async function runInProcess(
   const stop = new AbortController().signal;
   const running = runUnit({
     ...prepared.value,
-    around: { hostEnv: env, platform: process.platform, uid, toolVersion: '0', now: () => new Date(), stop, progress },
+    around: { hostEnv: env, platform: process.platform, uid, toolVersion: '0', now, stop, progress },
     stateRoot: root.value,
     telemetryPath: join(world.folder, 'calls.jsonl'),
     extraReceiptPath: null,

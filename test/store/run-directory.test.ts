@@ -1,8 +1,8 @@
-import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRunDirectory, isRunId, newRunId, runDirectory } from '../../src/store/run-directory.ts';
+import { beyondRecords, createRunDirectory, isRunId, newRunId, runDirectory } from '../../src/store/run-directory.ts';
 import { temporaryFolder, withUmask } from './temporary.ts';
 
 const AT = new Date('2026-11-30T17:15:00.123Z');
@@ -53,4 +53,22 @@ test('a root that is gone is an answer', async () => {
     ok: false,
     error: { code: 'ENOENT' },
   });
+});
+
+test('beyond its records nothing belongs into a run directory, and one that is gone cannot be answered for', async () => {
+  const made = await createRunDirectory(temporaryFolder(), newRunId(AT));
+  if (!made.ok) throw new Error(made.error.message);
+  const run = made.value;
+  const one = join(run.attempts, '01-a');
+  mkdirSync(one);
+  for (const path of [run.receipt, run.plan, run.journal, run.internalError, join(one, 'prompt.md')])
+    writeFileSync(path, '');
+  expect(await beyondRecords(run, ['prompt.md'])).toEqual({ ok: true, value: [] });
+  for (const path of ['host.git', 'attempts/stray', 'attempts/01-a/tmp']) writeFileSync(join(run.path, path), '');
+  const found = await beyondRecords(run, ['prompt.md']);
+  expect(found.ok && found.value.sort()).toEqual(['attempts/01-a/tmp', 'attempts/stray', 'host.git']);
+  for (const path of [run.attempts, run.path]) {
+    rmSync(path, { recursive: true });
+    expect(await beyondRecords(run, [])).toMatchObject({ ok: false, error: { code: 'ENOENT' } });
+  }
 });

@@ -26,10 +26,31 @@ export async function withUmask<T>(umask: number, work: () => Promise<T>): Promi
   }
 }
 
-/** A tmpfs of `bytes` bytes at a new folder, or null where mounting is not allowed. */
-export function smallDisk(bytes: number): { readonly path: string; unmount(): void } | null {
+interface Disk {
+  readonly path: string;
+  /** Gives it room for everything. */
+  grow(): void;
+  unmount(): void;
+}
+
+/** A tmpfs of `bytes` bytes and room for `files` names at a new folder, or null where mounting is not allowed. */
+export function smallDisk(bytes: number, files = 100_000): Disk | null {
   const path = join(temporaryFolder(), 'disk');
   mkdirSync(path);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0755`, 'tmpfs', path]);
-  return mounted.status === 0 ? { path, unmount: () => void spawnSync('umount', ['-l', path]) } : null;
+  const mount = (...options: string[]): boolean => spawnSync('mount', ['-o', ...options, path]).status === 0;
+  if (!mount(`size=${bytes},nr_inodes=${files},mode=0755`, '-t', 'tmpfs', 'tmpfs')) return null;
+  return {
+    path,
+    grow: () => void mount('remount,size=256m,nr_inodes=100000'),
+    unmount: () => void spawnSync('umount', ['-l', path]),
+  };
+}
+
+/** Makes a folder read-only from now on, for root too; files that are open stay writable. Null where it is not allowed. */
+export function readOnlyMount(path: string): (() => void) | null {
+  if (spawnSync('mount', ['--bind', path, path]).status !== 0) return null;
+  const unmount = (): void => void spawnSync('umount', ['-l', path]);
+  if (spawnSync('mount', ['-o', 'remount,bind,ro', path]).status === 0) return unmount;
+  unmount();
+  return null;
 }

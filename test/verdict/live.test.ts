@@ -1,12 +1,14 @@
 /** A live probe passes only where nothing at all speaks against it: each thing that may, alone, turns the pass into a failure. */
 import { describe, expect, test } from 'vitest';
+import type { CanonicalComparison } from '../../src/model/evidence.ts';
 import type { LiveEvidence } from '../../src/model/live.ts';
 import type { RepoPath } from '../../src/model/path.ts';
 import type { Receipt } from '../../src/model/receipt.ts';
+import { err, ok } from '../../src/model/result.ts';
 import { judgeLive } from '../../src/verdict/live.ts';
 import { attempt, receipt } from '../receipt/record-samples.ts';
 
-const MARKER = { path: 'live-marker.txt', bytes: Buffer.from('live-probe 0123\n') };
+const REQUESTED = { path: 'live-marker.txt', bytes: Buffer.from('live-probe 0123\n') };
 const COMMIT = 'c'.repeat(40);
 const REF = 'refs/agent-exec/20261130t171500123z-4f9c2a/01-cursor';
 
@@ -33,40 +35,54 @@ const received = (over: Partial<Attempt> = {}, run: Partial<Receipt> = {}): Rece
   attempts: [{ ...SUCCESS, ...over }],
   ...run,
 });
-const seen = { commit: COMMIT, parents: [BASE], changedPaths: [MARKER.path as RepoPath], bytes: MARKER.bytes };
+const seen = {
+  commit: COMMIT,
+  parents: [BASE],
+  changedPaths: [REQUESTED.path as RepoPath],
+  file: { size: REQUESTED.bytes.length, bytes: REQUESTED.bytes },
+};
 const GOOD: LiveEvidence = {
-  marker: MARKER,
+  requested: REQUESTED,
   receipt: received(),
   transport: seen,
   written: 'live-probe 0123\n',
-  leftBehind: [],
+  leftBehind: ok([]),
   leftRunning: 0,
-  caller: { differences: [], workerCouldWrite: true },
+  checkout: { kind: 'compared', differences: [], workerCouldWrite: true },
 };
 const content = (text: string): Partial<LiveEvidence> => ({
-  transport: { ...seen, bytes: Buffer.from(text) },
+  transport: { ...seen, file: { size: Buffer.byteLength(text), bytes: Buffer.from(text) } },
   written: text,
 });
-const moved: NonNullable<LiveEvidence['caller']>['differences'] = [
-  { what: 'worktree', path: 'src/a.txt', detail: 'M' },
-];
+const moved: CanonicalComparison['differences'] = [{ what: 'worktree', path: 'src/a.txt', detail: 'M' }];
 
 test('a clean success with the exact file passes', () => {
   expect(judgeLive(GOOD)).toEqual({ result: 'pass' });
-  expect(judgeLive({ ...GOOD, caller: null })).toEqual({ result: 'pass' });
-  expect(judgeLive({ ...GOOD, caller: { differences: moved, workerCouldWrite: false } })).toEqual({ result: 'pass' });
+  expect(judgeLive({ ...GOOD, checkout: { kind: 'none' } })).toEqual({ result: 'pass' });
+  expect(judgeLive({ ...GOOD, checkout: { kind: 'compared', differences: moved, workerCouldWrite: false } })).toEqual({
+    result: 'pass',
+  });
+  const notCompared = { kind: 'not-compared', workerCouldWrite: false } as const;
+  expect(judgeLive({ ...GOOD, checkout: notCompared })).toEqual({ result: 'pass' });
 });
 
 describe('one thing that speaks against a pass is a failure', () => {
   const cases: readonly (readonly [string, Partial<LiveEvidence>, string, RegExp])[] = [
     [
       'the checkout changed',
-      { caller: { differences: moved, workerCouldWrite: true } },
+      { checkout: { kind: 'compared', differences: moved, workerCouldWrite: true } },
       'CANONICAL_CHANGED',
       /src\/a\.txt/,
     ],
+    [
+      'the checkout could be written and not compared',
+      { checkout: { kind: 'not-compared', workerCouldWrite: true } },
+      'CANONICAL_UNPROVEN',
+      /nothing kept the worker from writing to the checkout .* could not be compared/,
+    ],
+    ['records that were taken away', { leftBehind: err('ENOENT: x') }, 'CLEANUP_INEXACT', /ENOENT: x/],
     ['a process was left', { leftRunning: 1 }, 'PROCESS_SURVIVED', /1 of its processes/],
-    ['something is left', { leftBehind: ['attempts/01-cursor/probe'] }, 'CLEANUP_INEXACT', /probe/],
+    ['something is left', { leftBehind: ok(['attempts/01-cursor/probe']) }, 'CLEANUP_INEXACT', /probe/],
     [
       'the cleanup is not exact',
       { receipt: received({ cleanup: { ...SUCCESS.cleanup, exact: false } }) },
@@ -82,11 +98,11 @@ describe('one thing that speaks against a pass is a failure', () => {
     ['no path', { transport: { ...seen, changedPaths: [] } }, 'PATHS_DIFFER', /changes nothing/],
     [
       'two paths',
-      { transport: { ...seen, changedPaths: [MARKER.path as RepoPath, 'x' as RepoPath] } },
+      { transport: { ...seen, changedPaths: [REQUESTED.path as RepoPath, 'x' as RepoPath] } },
       'PATHS_DIFFER',
       /live-marker\.txt, x/,
     ],
-    ['no file', { transport: { ...seen, bytes: null } }, 'CONTENT_DIFFERS', /not a file/],
+    ['no file', { transport: { ...seen, file: null } }, 'CONTENT_DIFFERS', /not a file/],
     [
       'no newline',
       content('live-probe 0123'),
@@ -97,6 +113,12 @@ describe('one thing that speaks against a pass is a failure', () => {
     ['a byte order mark', content('\ufefflive-probe 0123\n'), 'CONTENT_DIFFERS', /byte order mark/],
     ['more newlines', content('live-probe 0123\n\n'), 'CONTENT_DIFFERS', /white space/],
     ['another nonce', content('live-probe 9999\n'), 'CONTENT_DIFFERS', /begins with "live-probe 9999/],
+    [
+      'far more than was asked for',
+      { transport: { ...seen, file: { size: 5000, bytes: null } }, written: '' },
+      'CONTENT_DIFFERS',
+      /: other content \(5000 bytes instead of 16\)$/,
+    ],
     ['nothing in it', content(''), 'CONTENT_DIFFERS', /0 bytes instead of 16/],
     [
       'another model',
@@ -131,11 +153,12 @@ describe('what is no success', () => {
     expect(judgeLive(refused)).toEqual({ result: 'unavailable', code: 'AUTH_REJECTED', message: 'why' });
     const stopped = { ...GOOD, ...ended('cancelled', 'CANCELLED') };
     expect(judgeLive(stopped)).toEqual({ result: 'cancelled' });
-    for (const over of [
+    const overs: readonly Partial<LiveEvidence>[] = [
       { leftRunning: 2 },
-      { leftBehind: ['x'] },
-      { caller: { differences: moved, workerCouldWrite: true } },
-    ]) {
+      { leftBehind: ok(['x']) },
+      { checkout: { kind: 'compared', differences: moved, workerCouldWrite: true } },
+    ];
+    for (const over of overs) {
       expect(judgeLive({ ...refused, ...over }).result).toBe('failed');
       expect(judgeLive({ ...stopped, ...over }).result).toBe('failed');
     }
@@ -148,8 +171,11 @@ describe('what is no success', () => {
       differences: [{ code: 'EXIT_NONZERO', message: 'why' }, { code: 'PROCESS_SURVIVED' }],
     });
     // There the workspace stays on purpose, and is no finding of its own.
-    const outside = judgeLive({ ...GOOD, ...ended('scope-expansion', 'PATH_OUT_OF_SCOPE'), leftBehind: ['x'] });
+    const outside = judgeLive({ ...GOOD, ...ended('scope-expansion', 'PATH_OUT_OF_SCOPE'), leftBehind: ok(['x']) });
     expect(outside).toEqual({ result: 'failed', differences: [{ code: 'PATH_OUT_OF_SCOPE', message: 'why' }] });
+    // But records that are gone always are.
+    const gone = judgeLive({ ...GOOD, ...ended('scope-expansion', 'PATH_OUT_OF_SCOPE'), leftBehind: err('ENOENT') });
+    expect(gone).toMatchObject({ differences: [{ code: 'PATH_OUT_OF_SCOPE' }, { code: 'CLEANUP_INEXACT' }] });
   });
 
   test('a run that never came to its candidate was cancelled, or has failed', () => {
