@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Processes } from '../model/observation.ts';
 import { descendantsOf } from './lineage.ts';
 import { isSame, type ProcessEntry, readProcess, readProcessTable, signalProcess } from './table.ts';
+import { proofIn } from './traces.ts';
 import { END_MS, type ProcessTree } from './tree.ts';
 
 export interface NamespaceOptions {
@@ -14,6 +15,8 @@ export interface NamespaceOptions {
   readonly launcher: ProcessEntry;
   /** The launcher's word on the first process, where it gives one. */
   readonly firstPid: () => number | null;
+  /** Value of AGENT_EXEC_ATTEMPT. */
+  readonly marker: string;
 }
 
 const namespaceOf = (pid: number): string | null => {
@@ -52,10 +55,27 @@ export function namespacedTree(options: NamespaceOptions): ProcessTree {
       told === null
         ? [...readProcessTable().values()].find((entry) => entry.parent === launcher.pid && isFirst(entry.pid))
         : readProcess(told);
-    if (found === undefined || found === null) return null;
-    first = found;
-    namespace = namespaceOf(found.pid);
-    return first;
+    return found === undefined || found === null ? null : accept(found);
+  }
+
+  function accept(entry: ProcessEntry): ProcessEntry {
+    first = entry;
+    namespace = namespaceOf(entry.pid);
+    return entry;
+  }
+
+  /**
+   * A launcher that is killed between its fork and the child's own wish to die with it leaves a first process that has
+   * another parent by now. It still has the attempt's variable: no program of the worker ran before.
+   */
+  function findOrphan(): ProcessEntry | null {
+    const table = readProcessTable();
+    const isOurs = proofIn(table, { marker: options.marker, workspace: null, tag: null });
+    const orphans = [...table.values()].filter(
+      (entry) => entry.alive && entry.started >= launcher.started && isFirst(entry.pid) && isOurs(entry),
+    );
+    const oldest = orphans.toSorted((a, b) => a.started - b.started || a.pid - b.pid)[0];
+    return oldest === undefined ? null : accept(oldest);
   }
 
   /** Everybody in the namespace but its first process, which is only an init. */
@@ -96,7 +116,7 @@ export function namespacedTree(options: NamespaceOptions): ProcessTree {
     },
     kill,
     async end(): Promise<Processes> {
-      const root = learnFirst();
+      const root = learnFirst() ?? findOrphan();
       const deadline = performance.now() + END_MS;
       if (root !== null) {
         for (let wait = 1; isSame(root) && performance.now() < deadline; wait = Math.min(2 * wait, 20)) {

@@ -61,7 +61,8 @@ function holdTree(request: SuperviseRequest, leader: ProcessEntry, status: () =>
     const tag = request.containment.prlimit === null ? null : tagOf(request.marker);
     return sweptTree(leader, { marker: request.marker, workspace: request.cwd, tag });
   }
-  return namespacedTree({ launcher: leader, firstPid: () => readBwrapStatus(status()).childPid });
+  const { marker } = request;
+  return namespacedTree({ launcher: leader, firstPid: () => readBwrapStatus(status()).childPid, marker });
 }
 
 /** Looks at the tree again and again, more rarely where looking is slow. Gives what stops it. */

@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, existsSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { detectContainment, lookUpTool, mechanismName } from '../../src/process/containment.ts';
-import { attempt, blindSweep, bwrap, PATH, scratch, sweep, unshare } from './attempt.ts';
+import { attempt, blindSweep, bwrap, expectNobodyLeft, PATH, scratch, sweep, unshare } from './attempt.ts';
 
 describe('the containment of this machine', () => {
   let folder: string;
@@ -77,6 +77,21 @@ describe('the containment of this machine', () => {
     expect(outcome.startError?.message).toContain(file);
     expect(existsSync(join(folder, 'ran'))).toBe(false);
     other.remove();
+  });
+
+  test('a namespace that lost its launcher before anybody knew of it is found and ended', async () => {
+    program('unshare', `#!/bin/sh\n${lookUpTool('unshare', PATH)} "$@" &\nwait $!\n`);
+    const found = await detect('none');
+    if (!found.ok) throw new Error(found.error.message);
+    expect(found.value).toMatchObject({ mechanism: 'unshare', program: join(folder, 'unshare') });
+    const one = attempt(found.value);
+    const host = new AbortController();
+    const running = one.run('waits', [], { stop: host.signal });
+    await one.said('ready');
+    host.abort('SIGTERM');
+    expect((await running).processes).toMatchObject({ containment: 'pid-namespace', survivors: 0 });
+    expectNobodyLeft(one.marker);
+    one.remove();
   });
 
   test('relative entries of PATH are never looked into', () => {
