@@ -171,7 +171,8 @@ function badFence(node: MarkdownNode, lines: readonly string[], fences: readonly
   }
   if (infoWords(node).length > 1) {
     const words = /^(?:`+|~+)[ \t]*\S+[ \t]*/.exec(text)?.[0].length ?? 0;
-    const span = spanOnLine(opening.line, opening.column + words, text.trimEnd().length - words);
+    // At least one character: CommonMark trims spaces and tabs only, so what `trimEnd` takes away may be the extra word.
+    const span = spanOnLine(opening.line, opening.column + words, Math.max(1, text.trimEnd().length - words));
     const message = `extra words after the info string ${INFO_STRING}`;
     findings.push(errorAt('FENCE_EXTRA_WORDS', span, message, `Write nothing but ${INFO_STRING} after the backticks.`));
   }

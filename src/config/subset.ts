@@ -83,6 +83,9 @@ function firstOnEachLine(errors: readonly YAMLError[], text: BlockText): YAMLErr
   });
 }
 
+/** What follows a key whose colon stands on a later line. */
+const COLON_BELOW = /^ *(?:#[^\n]*)?\n(?: *(?:#[^\n]*)?\n)* *:/;
+
 /** One walk over the parsed document; collects findings as it goes. Depth is bounded by the lexical stage. */
 class Walk {
   readonly findings: Finding[] = [];
@@ -172,6 +175,7 @@ class Walk {
     const key = this.#key(node, keySpan);
     const value =
       pair.value === null ? ({ kind: 'scalar', value: null, span: keySpan } as const) : this.node(pair.value, indent);
+    this.#onOneLine(node, pair.value, keySpan);
     if (key === null) return null;
     const before = lines.get(key);
     if (before !== undefined) {
@@ -186,6 +190,22 @@ class Walk {
     lines.set(key, keySpan.line);
     const empty = value.kind === 'scalar' && value.span.column === value.span.endColumn;
     return { key, keySpan, value: empty ? { ...value, span: keySpan } : value };
+  }
+
+  /** A key, its colon, and a value that is not a block of its own below it: YAML would take each on a line of its own. */
+  #onOneLine(key: Scalar, value: unknown, keySpan: Span): void {
+    const explicit = /\?[ \n]*$/.test(this.#source.slice(0, key.range?.[0]).slice(-80));
+    if (!explicit && COLON_BELOW.test(this.#source.slice(key.range?.[1]))) {
+      this.#report('YAML_SYNTAX', keySpan, 'a key must be on one line with its colon', 'Write key: value.');
+      return;
+    }
+    const isPlainValue = isScalar(value) && value.source !== '' && value.type !== undefined;
+    const isInline = (isSeq(value) || isMap(value)) && value.flow === true;
+    if (!isPlainValue && !isInline) return;
+    const span = this.#span(value);
+    if (span.line === keySpan.endLine || explicit) return;
+    const first = { ...span, endLine: span.line, endColumn: span.column + 1 };
+    this.#report('MULTILINE_SCALAR', first, 'this value is not on the line of its key', 'Write key: value.');
   }
 
   #key(node: Scalar, span: Span): string | null {
@@ -208,7 +228,10 @@ class Walk {
     if (list.flow) return this.#inlineList(list, span);
     this.#indentation(list, parent, 'list items');
     const items = list.items.map((item): TreeNode => {
-      if (isSeq(item) && item.flow) return this.#inlineList(item, this.#span(item));
+      if (isSeq(item) && item.flow) {
+        this.#besideDash(item);
+        return this.#inlineList(item, this.#span(item));
+      }
       if (isScalar(item)) return this.#scalar(item);
       const place = isMap(item) || isSeq(item) ? this.#span(item) : span;
       if (!isAlias(item) && !(isMap(item) && item.flow)) this.#blockList(place);
@@ -216,6 +239,13 @@ class Walk {
     });
     if (items.some((item) => item.kind === 'scalar')) this.#blockList(span);
     return { kind: 'list', items, span };
+  }
+
+  #besideDash(item: YAMLSeq): void {
+    const start = item.range?.[0] ?? 0;
+    if (this.#source.slice(start - this.#text.indentOf(start), start).trim() === '-') return;
+    const span = this.#text.span(start, start + 1);
+    this.#report('MULTILINE_LIST', span, 'this list is not on the line of its dash', 'Write - [first, second].');
   }
 
   #blockList(span: Span): void {

@@ -96,6 +96,12 @@ describe('hints at what was meant', () => {
   });
 });
 
+test('an extra word that is no more than a vertical tab is pointed at', () => {
+  const { text, place } = marked('```agent-execution  ⟪\u000b\n```\n');
+  const found = findingsOf(text).find(({ code }) => code === 'FENCE_EXTRA_WORDS');
+  expect(`${found?.line}:${found?.column}-${found?.end_column}`).toBe(`${place}-22`);
+});
+
 describe('bounded time', () => {
   const block = (yaml: string): string => `\`\`\`agent-execution\n${yaml}\n\`\`\`\n`;
   const MiB = 1 << 20;
