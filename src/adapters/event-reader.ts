@@ -103,7 +103,8 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
   return {
     read,
     readBlock(stream, block) {
-      const isNothing = stream === 'stdout' && !(block.includes('{') && OBJECT.test(block)) && !watch.isIn(block);
+      const holdsObject = block.includes('{') && OBJECT.test(block);
+      const isNothing = stream === 'stdout' && !holdsObject && (isItsLog || !watch.isIn(block));
       return isNothing ? NOTHING_IN_BLOCK : linesOf(block).map((line) => read(stream, line));
     },
     refusalTold: () => draft.refusal ?? watch.told(),

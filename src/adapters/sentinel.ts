@@ -34,8 +34,7 @@ export function uncoloured(line: string): string {
   return first === RETURN || first === ESCAPE ? line.replace(COLOURS, '') : line;
 }
 
-function codeOf({ code }: Sentinel, text: string): RefusalCode | null {
-  if (code === 'other') return null;
+function codeOf(code: Exclude<Sentinel['code'], 'other'>, text: string): RefusalCode | null {
   if (code === 'read') return refusalCode(null, text);
   if (code === 'read-provider') return providerCode(null, text);
   return code === 'read-or-provider' ? (refusalCode(null, text) ?? 'PROVIDER_ERROR') : code;
@@ -72,8 +71,8 @@ export function sentinelRefusal(
     if (!sentinel.streams.includes(stream) || !start.startsWith(sentinel.start)) continue;
     const text = start.slice(0, 8192).replace(ANY_COLOUR, '');
     if (sentinel.holds !== undefined && !text.includes(sentinel.holds)) continue;
-    const code = codeOf(sentinel, text);
     if (sentinel.code === 'other') return null;
+    const code = codeOf(sentinel.code, text);
     if (code !== null) return refusal(code, text, stream, now);
   }
   return null;

@@ -3,6 +3,7 @@
  * not be one at all.
  */
 import { resolve } from 'node:path';
+import { type Location, repositoryFolders } from '../git/configured-files.ts';
 import { discoverRepository } from '../git/repository.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
@@ -11,12 +12,7 @@ import { fileFinding } from '../run/config-file.ts';
 import type { CliIo } from './io.ts';
 import { explainRepository } from './problems.ts';
 
-/** All paths are absolute. */
-export interface CallingRepository {
-  readonly worktree: string;
-  readonly gitDir: string;
-  readonly commonDir: string;
-  readonly objectsDir: string;
+export interface CallingRepository extends Location {
   /** Null where there is no commit yet. */
   readonly facts: RepositoryFacts | null;
 }
@@ -39,4 +35,4 @@ export const gitFoldersOf = (repository: CallingRepository | null): string[] =>
 
 /** Everything of it that is neither a place for our state nor for a worker to write to. */
 export const foldersOf = (repository: CallingRepository | null): string[] =>
-  repository === null ? [] : [repository.worktree, ...gitFoldersOf(repository)];
+  repository === null ? [] : repositoryFolders(repository);

@@ -12,7 +12,6 @@ import { CONFIG_FILE, fileFinding } from '../run/config-file.ts';
 import { redactorFor } from '../run/credentials.ts';
 import { askLive, type LiveAnswer, type LiveProblem } from '../run/live.ts';
 import { stoppedBy } from '../run/surroundings.ts';
-import { openStateRoot } from '../store/state-root.ts';
 import { type CallingRepository, foldersOf } from './calling-repository.ts';
 import type { CliIo } from './io.ts';
 import { liveReceiptPlaces } from './live-receipts.ts';
@@ -27,9 +26,9 @@ import {
   notesOnTheRest,
 } from './probe-live-answer.ts';
 import { type Explained, explainStateRoot } from './problems.ts';
-import { progressView } from './progress.ts';
+import { progressView, wordsBy } from './progress.ts';
 import { listenForSignals } from './signals.ts';
-import { VERSION } from './version.ts';
+import { stateRootFor, surroundingsOf } from './surroundings.ts';
 
 export interface LiveProbe {
   readonly policy: Policy;
@@ -63,12 +62,7 @@ export async function probeLive(io: CliIo, probe: LiveProbe): Promise<number> {
   const names = probe.asked.length > 0 ? probe.asked : enabledProfiles(policy);
   const timeoutSeconds = limitOf(policy, options.timeout);
   if (!timeoutSeconds.ok) return usage(timeoutSeconds.error);
-  const stateRoot = await openStateRoot({
-    override: options.stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
-    cwd: io.cwd(),
-    uid: process.getuid?.() ?? 0,
-    repositoryFolders: foldersOf(calledFrom),
-  });
+  const stateRoot = await stateRootFor(io, options.stateDir, foldersOf(calledFrom));
   if (!stateRoot.ok) return refuse(io, probe, explainStateRoot(stateRoot.error), EXIT['invalid-config']);
   const receipts = await liveReceiptPlaces(io, names, calledFrom, options.receipts);
   if (!receipts.ok) return usage(receipts.error);
@@ -156,8 +150,7 @@ async function askOne(
     candidatesOf(policy, [profile]).map(({ adapter }) => adapter),
     io.env,
   );
-  const clean = (text: string): string => neutralise(redactor.text(text)).replaceAll('\n', ' ');
-  const view = progressView(io, false, clean, () => performance.now());
+  const view = progressView(io, false, wordsBy(redactor), () => performance.now());
   try {
     return await askLive({
       policy,
@@ -167,15 +160,7 @@ async function askOne(
       stateRoot,
       receiptPath: receiptOf(profile),
       checkout: calledFrom === null ? null : { folders: foldersOf(calledFrom), facts: calledFrom.facts },
-      around: {
-        hostEnv: io.env,
-        platform: process.platform,
-        uid: process.getuid?.() ?? 0,
-        toolVersion: VERSION,
-        now: () => new Date(),
-        stop,
-        progress: view.report,
-      },
+      around: surroundingsOf(io, stop, view.report),
     });
   } finally {
     view.end();

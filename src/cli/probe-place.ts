@@ -1,10 +1,10 @@
 /** Where `probe` works and remembers: the state root that a run would have, or a folder for the moment. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openStateRoot } from '../store/state-root.ts';
 import { type CallingRepository, foldersOf } from './calling-repository.ts';
 import type { CliIo } from './io.ts';
 import { explainStateRoot } from './problems.ts';
+import { stateRootFor } from './surroundings.ts';
 
 interface ProbePlace {
   readonly scratchParent: string;
@@ -20,12 +20,7 @@ export async function openProbePlace(
   repository: CallingRepository | null,
   stateDir: string | undefined,
 ): Promise<ProbePlace> {
-  const root = await openStateRoot({
-    override: stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
-    cwd: io.cwd(),
-    uid: process.getuid?.() ?? 0,
-    repositoryFolders: foldersOf(repository),
-  });
+  const root = await stateRootFor(io, stateDir, foldersOf(repository));
   if (root.ok) {
     const cacheFile = join(root.value, 'probe-cache.json');
     return { scratchParent: root.value, cacheFile, notes: [], close: async () => {} };

@@ -4,6 +4,8 @@
  */
 import yoctoSpinner from 'yocto-spinner';
 import { unreachable } from '../model/result.ts';
+import { neutralise } from '../receipt/neutralise.ts';
+import type { Redactor } from '../receipt/redact.ts';
 import type { Phase, Progress, ProgressEvent } from '../run/progress.ts';
 import type { CliIo } from './io.ts';
 
@@ -25,6 +27,12 @@ export interface ProgressView {
   /** Must be called once, however the run ends. */
   end(): void;
 }
+
+/** What is shown of a worker's words: redacted, harmless, on one line. */
+export const wordsBy =
+  (redactor: Redactor) =>
+  (text: string): string =>
+    neutralise(redactor.text(text)).replaceAll('\n', ' ');
 
 /** `clean` redacts and neutralises worker text; `now` is a clock in milliseconds. */
 export function progressView(

@@ -17,16 +17,15 @@ import { type Prepared, type PrepareProblem, prepareRun, type UnitSource } from 
 import { runUnit } from '../run/run.ts';
 import { checkReceiptPath, type ReceiptPathProblem } from '../store/receipt-path.ts';
 import { newRunId } from '../store/run-directory.ts';
-import { openStateRoot } from '../store/state-root.ts';
 import { telemetryPath } from '../store/telemetry.ts';
 import { diagnosticsText } from './diagnostics.ts';
 import { dryRunJson, dryRunText } from './dry-run.ts';
 import type { CliIo } from './io.ts';
 import { type Explained, explainBase, explainReceiptPath, explainRepository, explainStateRoot } from './problems.ts';
-import { progressView } from './progress.ts';
+import { progressView, wordsBy } from './progress.ts';
 import { runAnswer } from './run-answer.ts';
 import { listenForSignals } from './signals.ts';
-import { VERSION } from './version.ts';
+import { stateRootFor, surroundingsOf } from './surroundings.ts';
 
 interface RunOptions {
   readonly role: string;
@@ -124,12 +123,11 @@ async function run(io: CliIo, options: RunOptions, usage: (message: string) => n
     return io.out(await show(plan, io.env, planRedactor(plan, io)));
   }
   const { repository } = plan;
-  const stateRoot = await openStateRoot({
-    override: options.stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
-    cwd: io.cwd(),
-    uid: process.getuid?.() ?? 0,
-    repositoryFolders: [repository.worktree, repository.gitDir, repository.commonDir],
-  });
+  const stateRoot = await stateRootFor(io, options.stateDir, [
+    repository.worktree,
+    repository.gitDir,
+    repository.commonDir,
+  ]);
   if (!stateRoot.ok) return refuse(io, options, explainStateRoot(stateRoot.error), []);
   await execute(io, options, prepared.value, { stateRoot: stateRoot.value, receiptPath: receiptPath.value });
 }
@@ -142,8 +140,7 @@ async function execute(
 ): Promise<void> {
   const { plan } = prepared;
   const redactor = planRedactor(plan, io);
-  const clean = (text: string): string => neutralise(redactor.text(text)).replaceAll('\n', ' ');
-  const view = progressView(io, options.quiet === true, clean, () => performance.now());
+  const view = progressView(io, options.quiet === true, wordsBy(redactor), () => performance.now());
   const signals = listenForSignals((signal) => {
     if (options.quiet !== true) io.note(`${signal}: stopping the worker and keeping its work\n`);
   });
@@ -155,15 +152,7 @@ async function execute(
       plan,
       baseTree: prepared.baseTree,
       findings: prepared.findings,
-      around: {
-        hostEnv: io.env,
-        platform: process.platform,
-        uid: process.getuid?.() ?? 0,
-        toolVersion: VERSION,
-        now: () => new Date(),
-        stop: signals.stop,
-        progress: view.report,
-      },
+      around: surroundingsOf(io, signals.stop, view.report),
       stateRoot: places.stateRoot,
       telemetryPath:
         options.telemetry === undefined

@@ -1,8 +1,8 @@
 /** What git and lstat say of the canonical repository: the second stage of a look. */
-import { readdirSync } from 'node:fs';
 import { decodePath, type RepoPath } from '../model/path.ts';
+import { pathsIn } from './folder-names.ts';
 import { viewIgnored } from './ignored-view.ts';
-import { type Place, placeOf } from './places.ts';
+import type { Place } from './places.ts';
 import { type GitCall, GitError, splitNul, tryGit } from './run.ts';
 import { type StatSignature, statWorktree } from './worktree-stat.ts';
 
@@ -74,7 +74,7 @@ async function viewPlace(
   const paths = new Set<RepoPath>();
   for (const record of splitNul(index)) paths.add(pathOfEntry(record));
   for (const record of splitNul(untracked)) paths.add(decodePath(record));
-  for (const link of emptyLinks) for (const name of namesIn(worktree, link)) paths.add(`${link}/${name}` as RepoPath);
+  for (const link of emptyLinks) for (const name of pathsIn(worktree, link)) paths.add(`${link}/${name}` as RepoPath);
   const isPrivate = ([name]: [string, string]): boolean => /^refs\/(bisect|worktree|rewritten)\//.test(name);
   const mainOnly = parseRefs(mainRefs).filter(isPrivate);
   const named = mainOnly.map(([name, value]): [string, string] => [`main-worktree/${name}`, value]);
@@ -104,13 +104,4 @@ function parseRefs(listing: Buffer): [string, string][] {
     const [name = '', value = ''] = line.split('\0');
     return name === '' || /^refs\/agent-exec(-quarantine)?\//.test(name) ? [] : [[name, value.trim()]];
   });
-}
-
-function namesIn(worktree: string, link: RepoPath): RepoPath[] {
-  try {
-    return readdirSync(placeOf(worktree, link), { encoding: 'buffer' }).map(decodePath);
-  } catch {
-    // No folder, or none to be read: its own signature tells.
-    return [];
-  }
 }

@@ -11,6 +11,11 @@ export interface Location {
   readonly objectsDir: string;
 }
 
+/** Every folder in which something of the repository lies, each once; the worktree is the first. */
+export const repositoryFolders = ({ worktree, gitDir, commonDir, objectsDir }: Location): string[] => [
+  ...new Set([worktree, gitDir, commonDir, objectsDir]),
+];
+
 export interface ConfiguredFiles {
   /** Included files among them, also those that do not exist. */
   readonly config: readonly string[];

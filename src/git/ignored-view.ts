@@ -3,10 +3,9 @@
  * that is ignored as a whole its own name and the names directly in it. What changes deeper in such folders, or in a file
  * in them, is not seen: caches and builds are written all day.
  */
-import { readdirSync } from 'node:fs';
 import { decodePath, type RepoPath } from '../model/path.ts';
 import type { Location } from './configured-files.ts';
-import { placeOf } from './places.ts';
+import { pathsIn } from './folder-names.ts';
 import { GitError, splitNul, tryGit } from './run.ts';
 import { type StatSignature, statWorktree } from './worktree-stat.ts';
 
@@ -30,19 +29,10 @@ export async function viewIgnored(
   );
   for (const folder of listed.filter((path) => path.endsWith('/'))) {
     seen.set(folder, THERE);
-    for (const name of namesIn(worktree, folder)) {
+    for (const name of pathsIn(worktree, folder).sort()) {
       if (seen.size >= MAX_NAMES) return seen;
       seen.set(`${folder}${name}` as RepoPath, THERE);
     }
   }
   return seen;
-}
-
-function namesIn(worktree: string, folder: RepoPath): RepoPath[] {
-  try {
-    return readdirSync(placeOf(worktree, folder), { encoding: 'buffer' }).map(decodePath).sort();
-  } catch {
-    // Gone meanwhile, or not to be read by us.
-    return [];
-  }
 }

@@ -4,11 +4,12 @@
  * bytes. Git itself only ever sets the times of such a file anew, so other times alone are looked into, not believed.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, lstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inflateSync } from 'node:zlib';
 import type { RepositoryFacts } from '../model/plan.ts';
+import { namesIn } from './folder-names.ts';
 
 interface ObjectFile {
   /** Equal where inode, size and times are, and the last bytes of a pack; '' where too many others were there. */
@@ -63,25 +64,16 @@ export const goneLoose = (before: ObjectFiles, after: ObjectFiles): string[] =>
 export const oidOf = (name: string): string => name.replace('/', '');
 
 function namesOf(objectsDir: string): string[] {
-  const folders = listing(objectsDir).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  const packs = listing(join(objectsDir, 'pack')).filter((name) => /^pack-[0-9a-f]+\.(pack|idx)$/.test(name));
+  const folders = namesIn(objectsDir).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  const packs = namesIn(join(objectsDir, 'pack')).filter((name) => /^pack-[0-9a-f]+\.(pack|idx)$/.test(name));
   return [
     ...packs.map((name) => `pack/${name}`),
     ...folders.flatMap((folder) =>
-      listing(join(objectsDir, folder)).flatMap((name) =>
+      namesIn(join(objectsDir, folder)).flatMap((name) =>
         /^[0-9a-f]{38,62}$/.test(name) ? [`${folder}/${name}`] : [],
       ),
     ),
   ];
-}
-
-function listing(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    // Absent or unreadable: its files are gone as far as anybody can see.
-    return [];
-  }
 }
 
 function looseAt(path: string): ObjectFile | null {

@@ -7,6 +7,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from
 import { join } from 'node:path';
 import type { CanonicalDifference } from '../model/evidence.ts';
 import { hasInvalidUtf8 } from '../model/path.ts';
+import { namesIn } from './folder-names.ts';
 import type { Place } from './places.ts';
 
 interface WatchedFile {
@@ -69,15 +70,6 @@ function watchPlace({ location, configured, emptyLinks }: Place, files: Map<stri
   for (const id of namesIn(worktrees)) {
     watch('head', join(worktrees, id, 'HEAD'));
     for (const name of ['gitdir', 'commondir', 'locked']) watch('info', join(worktrees, id, name));
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    // Absent, unreadable or no folder: the signature of the folder itself says which.
-    return [];
   }
 }
 

@@ -28,10 +28,19 @@ export async function compareSince(
 ): Promise<CanonicalComparison> {
   if (replacedGit() !== null) throw new Error('git was replaced');
   const after = await lookAtCanonical(run.plan.repository, { ...optionsFor(run, level), since: before });
-  // Under `guard` all of these are read-only, and what is elsewhere is not.
-  const outside = level === 'guard' && differsOutside(protectedPlaces(run), before, after);
-  return { differences: compareLooks(before, after), workerCouldWrite: level === 'none' || outside };
+  return {
+    differences: compareLooks(before, after),
+    workerCouldWrite: workerCouldWrite(level, protectedPlaces(run), before, after),
+  };
 }
+
+/** Whether a worker under `level` could have made what differs, where `folders` were read-only for it but under `none`. */
+export const workerCouldWrite = (
+  level: Isolation['level'],
+  folders: readonly string[],
+  before: CanonicalLook,
+  after: CanonicalLook,
+): boolean => level === 'none' || (level === 'guard' && differsOutside(folders, before, after));
 
 /** What is left to say where a worker may have put something in the place of the host's git, `file`: what it did stays. */
 export function distrustedGit(

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { BaseTree } from '../git/base-tree.ts';
-import { obeyedOutside } from '../git/configured-files.ts';
+import { obeyedOutside, repositoryFolders } from '../git/configured-files.ts';
 import { createHostStore } from '../git/host-store.ts';
 import { copyIgnoreRules, hostExcludesFile } from '../git/ignore.ts';
 import { otherWorktrees } from '../git/linked-worktrees.ts';
@@ -40,7 +40,6 @@ export async function layGroundwork(request: {
   await makePrivateFolder(scratch);
   const chain = around.hostEnv.AGENT_EXEC_CHAIN;
   const excludesFile = await hostExcludesFile(facts, around.hostEnv);
-  const own = [facts.worktree, facts.gitDir, facts.commonDir, facts.objectsDir];
   const [ignoreRules, store, containment, insideRun, others, obeyed] = await Promise.all([
     copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile }),
     createHostStore(hostStorePlace(place.path), facts),
@@ -52,7 +51,7 @@ export async function layGroundwork(request: {
     }),
     runAround(chain, facts),
     otherWorktrees(facts),
-    obeyedOutside(facts, around.hostEnv, excludesFile, own),
+    obeyedOutside(facts, around.hostEnv, excludesFile, repositoryFolders(facts)),
   ]);
   return {
     plan,

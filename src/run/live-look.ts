@@ -1,6 +1,6 @@
 /** What the host looks at by itself after a live probe, beside the receipt: facts only, verdict/live.ts judges them. */
 import { join } from 'node:path';
-import { type CanonicalLook, compareLooks, differsOutside, lookAtCanonical } from '../git/canonical.ts';
+import { compareLooks, lookAtCanonical } from '../git/canonical.ts';
 import { lookAtCommit } from '../git/commit-look.ts';
 import { hostExcludesFile } from '../git/ignore.ts';
 import type { CheckoutLook, CommitLook, RequestedFile } from '../model/live.ts';
@@ -11,6 +11,7 @@ import { endLeftovers } from '../process/leftovers.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { beyondRecords, type RunDirectory } from '../store/run-directory.ts';
 import { ATTEMPT_RECORDS } from './attempt-places.ts';
+import { workerCouldWrite } from './canonical-check.ts';
 import { REPOSITORY_NAME } from './live-unit.ts';
 import { attemptMarker } from './worker.ts';
 
@@ -50,23 +51,14 @@ export async function watchCheckout(
   return async (attempt) => {
     const after = await lookAtCanonical(facts, { since: before, excludesFile });
     const differences = compareLooks(before, after);
-    return { kind: 'compared', differences, workerCouldWrite: couldWrite(folders, before, after, attempt) };
+    const level = startedUnder(attempt);
+    const couldWrite = level !== null && workerCouldWrite(level, folders, before, after);
+    return { kind: 'compared', differences, workerCouldWrite: couldWrite };
   };
 }
 
 const startedUnder = (attempt: AttemptRecord | undefined): AttemptRecord['isolation']['level'] | null =>
   attempt?.process_started === true ? attempt.isolation.level : null;
-
-/** As an attempt judges its own canonical repository; here the checkout is read-only beside it. */
-function couldWrite(
-  folders: readonly string[],
-  before: CanonicalLook,
-  after: CanonicalLook,
-  attempt: AttemptRecord | undefined,
-): boolean {
-  const level = startedUnder(attempt);
-  return level === 'none' || (level === 'guard' && differsOutside(folders, before, after));
-}
 
 /** What should be gone and is not; under `none` a worker may have taken all of it away, and then why nobody can say. */
 export async function leftBehind(place: RunDirectory): Promise<Result<readonly string[], string>> {

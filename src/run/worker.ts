@@ -4,6 +4,7 @@ import { open, stat, writeFile } from 'node:fs/promises';
 import { workerEnvironment } from '../adapters/environment.ts';
 import { refusalAtEnd } from '../adapters/provider-wait.ts';
 import { statePaths } from '../adapters/state-path.ts';
+import { repositoryFolders } from '../git/configured-files.ts';
 import type { Invocation, Observation, Stream, Unavailable, WorkerReport } from '../model/adapter.ts';
 import type { Isolation } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
@@ -53,11 +54,8 @@ export async function existingLoginFiles(paths: readonly string[]): Promise<stri
 }
 
 /** What of the host no worker may write: everything of the canonical repository, and what its git obeys elsewhere. */
-export const protectedPlaces = ({ plan: { repository }, otherWorktrees, obeyed }: Run): readonly string[] => [
-  repository.worktree,
-  repository.gitDir,
-  repository.commonDir,
-  repository.objectsDir,
+export const protectedPlaces = ({ plan, otherWorktrees, obeyed }: Run): readonly string[] => [
+  ...repositoryFolders(plan.repository),
   ...otherWorktrees,
   ...obeyed,
 ];

@@ -1,4 +1,5 @@
 /** An outside that keeps what a command says, for commands that are run in the tests' own process. */
+import { type Command, CommanderError } from 'commander';
 import type { CliIo } from '../../src/cli/io.ts';
 
 export interface Said {
@@ -36,4 +37,21 @@ export function collecting({ cwd, env = {}, terminal = false, onNote }: Outside)
     },
   };
   return { io, said };
+}
+
+/** Gives the command these arguments, as the program does: a usage error ends with 2, and says so on stderr. */
+export async function parsed(
+  command: Command,
+  args: readonly string[],
+  { io, said }: { readonly io: CliIo; readonly said: Said },
+): Promise<Said> {
+  const words = (text: string): void => io.note(text);
+  command.exitOverride().configureOutput({ writeOut: words, writeErr: words });
+  try {
+    await command.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    said.code = error.exitCode === 0 ? 0 : 2;
+  }
+  return said;
 }

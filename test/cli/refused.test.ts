@@ -17,7 +17,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommanderError } from 'commander';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { CliIo } from '../../src/cli/io.ts';
 import { type LogPieces, openLogFile } from '../../src/cli/log-input.ts';
@@ -28,7 +27,7 @@ import { type Refused, refused as refusedSchema } from '../../src/model/refused.
 import { ok } from '../../src/model/result.ts';
 import { edit, FILES, VALID } from '../config/sample.ts';
 import { TOOL } from '../run/world.ts';
-import { collecting } from './collected.ts';
+import { collecting, parsed } from './collected.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ax-refused-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,16 +45,11 @@ interface Outside {
 
 async function refused(args: readonly string[], { cwd = folder, env = {}, stdin = [] }: Outside = {}): Promise<Ran> {
   const { io, said } = collecting({ cwd, env });
-  const command = refusedCommand(io, () => ok(stdin))
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => io.note(text), writeErr: (text) => io.note(text) });
-  try {
-    await command.parseAsync([...args], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    said.code = error.exitCode === 0 ? 0 : 2;
-  }
-  return said;
+  return parsed(
+    refusedCommand(io, () => ok(stdin)),
+    args,
+    { io, said },
+  );
 }
 
 let logs = 0;

@@ -4,11 +4,10 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { validateCommand } from '../../src/cli/validate.ts';
 import { edit, FILES, VALID } from '../config/sample.ts';
-import { collecting } from './collected.ts';
+import { collecting, parsed } from './collected.ts';
 
 interface Ran {
   readonly code: number | null;
@@ -27,16 +26,7 @@ async function validate(args: readonly string[], { cwd, env = {}, terminal = fal
     said.out += text;
   };
   const { io, said } = collecting({ cwd, env, terminal, onNote });
-  const command = validateCommand(io)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => io.note(text), writeErr: (text) => io.note(text) });
-  try {
-    await command.parseAsync([...args], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    said.code = error.exitCode === 0 ? 0 : 2;
-  }
-  return said;
+  return parsed(validateCommand(io), args, { io, said });
 }
 
 function repository(config: string | Uint8Array | null = VALID): string {

@@ -1,23 +1,11 @@
 /** The repository is renamed while a worker is in it, as a host does by `mv`: no success at a place that is not there. */
-import { cpSync, existsSync, readFileSync, renameSync, watch, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { midway } from './midway.ts';
 import { World } from './world.ts';
 
 const SCRIPT = 'cat >/dev/null; echo more >> src/a.txt; touch @D@/ready; until [ -e @D@/go ]; do sleep 0.02; done';
-
-function midway(world: World, act: () => void): { onStart: () => void } {
-  return {
-    onStart: () => {
-      const watcher = watch(world.folder, (_, name) => {
-        if (name !== 'ready') return;
-        watcher.close();
-        act();
-        writeFileSync(join(world.folder, 'go'), '');
-      });
-    },
-  };
-}
 
 describe.skipIf(process.platform !== 'linux').each(['guard', 'none'])('under %s', (level) => {
   test.concurrent.each(['.', '.git'])('%s moved away: failed-unknown, the work in its workspace', async (what) => {

@@ -2,11 +2,12 @@
  * Places that cannot be written, from the start or from the middle of the worker's work on: no success, no further
  * candidate, the work in the workspace, and a run that comes later goes well.
  */
-import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { NEEDS_ROOT, readOnlyMount, temporaryFolder } from '../store/temporary.ts';
-import { type CliOptions, World } from './world.ts';
+import { midway } from './midway.ts';
+import { World } from './world.ts';
 
 const unmountTrial = readOnlyMount(temporaryFolder());
 unmountTrial?.();
@@ -21,20 +22,6 @@ function protect(path: string): () => void {
   const undo = readOnlyMount(path);
   if (undo === null) throw new Error(NEEDS_ROOT);
   return undo;
-}
-
-/** Calls `act` once the worker is ready, then lets it go on. */
-function midway(world: World, act: () => void): CliOptions {
-  return {
-    onStart: () => {
-      const watcher = watch(world.folder, (_, name) => {
-        if (name !== 'ready') return;
-        watcher.close();
-        act();
-        writeFileSync(join(world.folder, 'go'), '');
-      });
-    },
-  };
 }
 
 function configured(script: string, level: string): World {

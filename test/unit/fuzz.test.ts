@@ -11,18 +11,9 @@ import { parseUnit } from '../../src/unit/packet.ts';
 import { compileScope } from '../../src/unit/scope.ts';
 import { isSecretPath } from '../../src/unit/secret-paths.ts';
 import { expectShowable, runsOf } from '../config/shown.ts';
+import { isJson, LIMITS, GOOD as SAMPLE } from './sample.ts';
 
-const LIMITS = { timeoutSeconds: 1800 };
-const GOOD: Readonly<Record<string, unknown>> = {
-  unit_id: 'fix-parser',
-  goal: 'The parser accepts empty input.',
-  allowed_paths: ['src/parser.ts', 'test/'],
-  verification: [['npm', 'test']],
-  constraints: ['No new dependency.'],
-  network: 'deny',
-  external_cost: 'none',
-  timeout_seconds: 600,
-};
+const GOOD: Readonly<Record<string, unknown>> = SAMPLE;
 
 /** A JSON text and what is known to be wrong with it. */
 interface Text {
@@ -136,14 +127,6 @@ function isLegal(key: string, value: unknown): boolean {
       return false;
   }
 }
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
 const depthOf = (text: string): number => {
   let depth = 0;
   let most = 0;

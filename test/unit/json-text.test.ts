@@ -1,15 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { elementsOf, membersOf, rootStart, syntaxProblemOf } from '../../src/unit/json-text.ts';
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
+import { isJson } from './sample.ts';
 
 /** JSON texts with one piece cut out, doubled or replaced: near misses, where a scanner goes wrong. */
 const nearJson = fc

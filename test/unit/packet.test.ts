@@ -2,18 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Unit, unit as unitSchema } from '../../src/model/unit.ts';
 import { parseUnit, unitFromFlags } from '../../src/unit/packet.ts';
+import { GOOD, LIMITS } from './sample.ts';
 
-const LIMITS = { timeoutSeconds: 1800 };
-const GOOD = {
-  unit_id: 'fix-parser',
-  goal: 'The parser accepts empty input.',
-  allowed_paths: ['src/parser.ts', 'test/'],
-  verification: [['npm', 'test']],
-  constraints: ['No new dependency.'],
-  network: 'deny',
-  external_cost: 'none',
-  timeout_seconds: 600,
-};
 const parse = (text: string | Uint8Array) =>
   parseUnit({ file: 'unit.json', bytes: typeof text === 'string' ? Buffer.from(text) : text }, LIMITS);
 const parseValue = (value: unknown) => parse(JSON.stringify(value, null, 2));

@@ -1,0 +1,27 @@
+/** What a command hands to a run of what it may touch of the outside. */
+import type { Progress } from '../run/progress.ts';
+import type { Surroundings } from '../run/surroundings.ts';
+import { openStateRoot } from '../store/state-root.ts';
+import type { CliIo } from './io.ts';
+import { VERSION } from './version.ts';
+
+const uid = (): number => process.getuid?.() ?? 0;
+
+export const surroundingsOf = (io: CliIo, stop: AbortSignal, progress: Progress): Surroundings => ({
+  hostEnv: io.env,
+  platform: process.platform,
+  uid: uid(),
+  toolVersion: VERSION,
+  now: () => new Date(),
+  stop,
+  progress,
+});
+
+/** The state root that `--state-dir` or the environment names, or the usual one; never in one of these folders. */
+export const stateRootFor = (io: CliIo, stateDir: string | undefined, repositoryFolders: readonly string[]) =>
+  openStateRoot({
+    override: stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
+    cwd: io.cwd(),
+    uid: uid(),
+    repositoryFolders,
+  });
