@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   git: ['model'],
   process: ['model', 'adapters'],
   workspace: ['model', 'unit', 'git'],
-  store: ['model', 'receipt'],
+  store: ['model', 'receipt', 'process'],
   run: ['model', 'config', 'unit', 'adapters', 'plan', 'verdict', 'receipt', 'git', 'process', 'workspace', 'store'],
   cli: [
     'model',

@@ -29,23 +29,35 @@ export interface Limits {
   readonly summaryBytes: number;
 }
 
-export interface Plan {
+/** What of a plan outlives its controller: all that a run's commits and records are made from. A {@link Plan} is one. */
+export interface PlannedRun {
   readonly runId: string;
-  readonly role: Role;
+  readonly role: Pick<Role, 'name' | 'expects'>;
   readonly unit: Unit;
   readonly repository: RepositoryFacts;
   readonly base: string;
   readonly baseTree: string;
-  readonly candidates: readonly Candidate[];
-  readonly limits: Limits;
+  readonly candidates: readonly {
+    readonly attemptId: string;
+    readonly profile: string;
+    readonly adapter: { readonly name: string };
+  }[];
   readonly isolation: 'auto' | 'none' | 'guard' | 'strict';
-  readonly verify: boolean;
-  readonly setup: readonly (readonly string[])[];
   readonly fallbackToHost: 'all-unavailable' | 'never';
-  readonly instructions: string | null;
-  /** Composed once: every candidate gets the same words. */
-  readonly prompt: string;
   readonly config: { readonly path: string; readonly digest: string };
   readonly unitDigest: string;
   readonly planDigest: string;
+}
+
+export interface Plan extends PlannedRun {
+  readonly role: Role;
+  readonly candidates: readonly Candidate[];
+  readonly limits: Limits;
+  /** Runs of one repository at a time. */
+  readonly maxParallel: number;
+  readonly verify: boolean;
+  readonly setup: readonly (readonly string[])[];
+  readonly instructions: string | null;
+  /** Composed once: every candidate gets the same words. */
+  readonly prompt: string;
 }

@@ -76,6 +76,7 @@ export function freezePlan(parts: PlanParts): Plan {
       summaryBytes: execution.summary_bytes,
     },
     isolation: execution.isolation,
+    maxParallel: execution.max_parallel,
     verify: parts.verify || execution.verify === 'host',
     setup: execution.setup,
     fallbackToHost: execution.fallback_to_host,

@@ -1,27 +1,35 @@
-/**
- * Who a process is, in a form that outlives it: pid, start time and the boot both are counted in. What a journal records
- * so that a later command can tell a live controller from a dead one whose pid was handed out again.
- */
+/** Whether a process that a record names is still there. The answer is three-fold: of another machine nobody knows here. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { ProcessIdentity } from '../model/process-identity.ts';
 import { isSame, readProcess } from './table.ts';
 
-export interface ProcessIdentity {
-  readonly pid: number;
-  /** As {@link ProcessEntry.started}. */
-  readonly started: number;
-  readonly bootId: string;
-}
-
-function bootId(): string {
+function readBootId(): string {
   if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   return execFileSync('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).trim();
+}
+
+function readNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // No /proc: then there are no PID namespaces either.
+    return '';
+  }
+}
+
+let seen: Pick<ProcessIdentity, 'boot_id' | 'scope'> | null = null;
+/** Neither changes while this process lives. */
+function here(): Pick<ProcessIdentity, 'boot_id' | 'scope'> {
+  seen ??= { boot_id: readBootId(), scope: `${hostname()} ${readNamespace()}` };
+  return seen;
 }
 
 /** The identity of a running process; null where there is none of this pid. */
 export function identityOf(pid: number): ProcessIdentity | null {
   const entry = readProcess(pid);
-  return entry === null ? null : { pid, started: entry.started, bootId: bootId() };
+  return entry === null ? null : { pid, started: entry.started, ...here() };
 }
 
 export function selfIdentity(): ProcessIdentity {
@@ -30,5 +38,18 @@ export function selfIdentity(): ProcessIdentity {
   return identity;
 }
 
-/** True while exactly this process lives. A zombie is dead; so is everything from before the last boot. */
-export const isAlive = (identity: ProcessIdentity): boolean => identity.bootId === bootId() && isSame(identity);
+const hostOf = ({ scope }: Pick<ProcessIdentity, 'scope'>): string => scope.split(' ')[0] ?? '';
+
+/** True for a process of an earlier boot of this machine: nothing lives through a boot. */
+export const isFromEarlierBoot = (identity: ProcessIdentity): boolean =>
+  identity.boot_id !== here().boot_id && hostOf(identity) === hostOf(here());
+
+/**
+ * `alive` while exactly this process lives; a zombie is `gone`. `unknown`: its pid counts in another PID namespace or on
+ * another host, which cannot be looked into from here.
+ */
+export function lifeOf(identity: ProcessIdentity): 'alive' | 'gone' | 'unknown' {
+  if (isFromEarlierBoot(identity)) return 'gone';
+  if (identity.scope !== here().scope || identity.boot_id !== here().boot_id) return 'unknown';
+  return isSame(identity) ? 'alive' : 'gone';
+}

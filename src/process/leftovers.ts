@@ -3,7 +3,8 @@
  * the worker's identity. Everything is found by traces alone, since whoever saw the tree grow is gone.
  */
 import type { Processes } from '../model/observation.ts';
-import { isAlive, type ProcessIdentity, selfIdentity } from './identity.ts';
+import type { ProcessIdentity } from '../model/process-identity.ts';
+import { isFromEarlierBoot, lifeOf } from './identity.ts';
 import { orphanedLineage, startLineage } from './lineage.ts';
 import { sweep } from './sweep.ts';
 import { tagOf } from './traces.ts';
@@ -20,8 +21,9 @@ export interface Leftovers {
 export async function endLeftovers(leftovers: Leftovers): Promise<Processes> {
   const { leader, marker, workspace } = leftovers;
   // Nothing lives through a boot, and start times of two boots cannot be compared.
-  if (leader !== null && leader.bootId !== selfIdentity().bootId) return none();
-  const lineage = leader !== null && isAlive(leader) ? startLineage(leader) : orphanedLineage(leader?.started ?? 0);
+  if (leader !== null && isFromEarlierBoot(leader)) return none();
+  const lineage =
+    leader !== null && lifeOf(leader) === 'alive' ? startLineage(leader) : orphanedLineage(leader?.started ?? 0);
   const { killed, survivors } = await sweep(lineage, { marker, workspace, tag: tagOf(marker) });
   return { ...none(), killed: killed.size, survivors: survivors.length };
 }

@@ -5,11 +5,12 @@
 import type { Invocation } from '../model/adapter.ts';
 import type { Processes, Refusal, Termination } from '../model/observation.ts';
 import type { Limits } from '../model/plan.ts';
+import type { ProcessIdentity } from '../model/process-identity.ts';
 import { readBwrapStatus } from './bwrap.ts';
 import type { LogCapture } from './capture.ts';
 import { afterReading, nextDeadline, type Reading, startClocks } from './deadlines.ts';
 import { advance, type Ending, type Exit, exitOf, RUNNING, type StopReason } from './ending.ts';
-import { identityOf, type ProcessIdentity } from './identity.ts';
+import { identityOf } from './identity.ts';
 import type { Launched, LaunchRequest } from './launch.ts';
 import { exitThrough, neverRan } from './launcher-answer.ts';
 import { namespacedTree } from './namespace.ts';

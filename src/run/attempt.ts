@@ -8,7 +8,7 @@ import type { CanonicalLook } from '../git/canonical.ts';
 import { checkIgnored } from '../git/ignore.ts';
 import { replacedGit } from '../git/run.ts';
 import type { Candidate } from '../model/adapter.ts';
-import type { Cleanup, Evidence, Finding } from '../model/evidence.ts';
+import type { Cleanup, Evidence, Finding, Preservation } from '../model/evidence.ts';
 import type { ProbeRecord } from '../model/observation.ts';
 import type { RepoPath } from '../model/path.ts';
 import { classify, type Verdict } from '../verdict/classify.ts';
@@ -21,6 +21,7 @@ import { removePrivateRepository, removeWorkspace } from '../workspace/remove.ts
 import { removeTree } from '../workspace/remove-tree.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AttemptPlaces, makeAttemptPlaces } from './attempt-places.ts';
+import { type AttemptStep, STARTED_NOTE, type WorkerBegun, type WorkerEnded } from './attempt-story.ts';
 import { blankEvidence, cancelledEarly, unavailableEvidence } from './blank-evidence.ts';
 import { compareSince, distrustedGit, lookBefore } from './canonical-check.ts';
 import { type Admitted, admit } from './gate.ts';
@@ -29,7 +30,7 @@ import { journalled, stateLost } from './journalled.ts';
 import { demote, preserve } from './preserve.ts';
 import { type Run, stoppedBy } from './surroundings.ts';
 import { verifyTransport } from './verify.ts';
-import { attemptMarker, prepareWorker, runWorker } from './worker.ts';
+import { attemptMarker, isolationOf, prepareWorker, runWorker } from './worker.ts';
 
 export interface AttemptResult {
   readonly candidate: Candidate;
@@ -69,6 +70,14 @@ export async function runAttempt(run: Run, candidate: Candidate): Promise<Attemp
   return new Attempt(run, admitted.value, blank).go();
 }
 
+/** The commits that hold the work; null where it is not all in commits. */
+const keptIn = (preservation: Preservation) =>
+  preservation.kind === 'kept'
+    ? { transport: preservation.transport, quarantine: preservation.quarantine }
+    : preservation.kind === 'nothing'
+      ? { transport: null, quarantine: null }
+      : null;
+
 /** The stages of an attempt that has a workspace; `#evidence` only ever grows. */
 class Attempt {
   readonly #run: Run;
@@ -98,8 +107,13 @@ class Attempt {
   }
 
   /** A step with an effect, in the journal before and after. */
-  #step<T>(step: string, data: Record<string, unknown>, action: () => Promise<T>): Promise<T> {
-    return journalled(this.#run.journal, step, this.#attemptId, data, action);
+  #step<T>(
+    step: AttemptStep,
+    data: Readonly<Record<string, unknown>>,
+    action: () => Promise<T>,
+    outcome?: (result: T) => Readonly<Record<string, unknown>>,
+  ): Promise<T> {
+    return journalled(this.#run.journal, step, this.#attemptId, data, action, outcome);
   }
 
   #result(): AttemptResult {
@@ -134,13 +148,17 @@ class Attempt {
     const { plan, directory, baseTree } = this.#run;
     this.#phase('workspace');
     const places = await makeAttemptPlaces(directory, this.#attemptId);
-    const made = await this.#step('workspace', { directory: places.directory }, () =>
-      createWorkspace({
-        facts: plan.repository,
-        base: plan.base,
-        attemptDir: places.directory,
-        name: plan.repository.worktree.split('/').at(-1) ?? '',
-      }),
+    const made = await this.#step(
+      'workspace',
+      { directory: places.directory },
+      () =>
+        createWorkspace({
+          facts: plan.repository,
+          base: plan.base,
+          attemptDir: places.directory,
+          name: plan.repository.worktree.split('/').at(-1) ?? '',
+        }),
+      (answer) => ({ workspace: answer.ok ? answer.value : null }),
     );
     if (made.ok) this.#workspace = made.value;
     const baseline = made.ok ? await takeBaseline(made.value, baseTree.entries) : made;
@@ -151,6 +169,12 @@ class Attempt {
       return;
     }
     await this.#work(made.value, places, baseline.value);
+  }
+
+  #workerBegun(): WorkerBegun {
+    const { probe, model, containment } = this.#admitted;
+    const isolation = isolationOf(this.#run, containment);
+    return { argv: [...this.#argv], environment_names: [...this.#environmentNames], isolation, probe, model };
   }
 
   /** The run's own records cannot be written any more: everything stays as it is. */
@@ -189,34 +213,40 @@ class Attempt {
     const untouched = await recordPrivateRepository(workspace);
     if (baseline !== null && stoppedBy(around.stop) === null) {
       this.#phase('worker');
-      await this.#step('worker', { argv: this.#argv }, async () => {
-        let noted: Promise<unknown> = Promise.resolve();
-        const { outcome, report } = await runWorker(
-          this.#run,
-          this.#admitted,
-          prepared.value,
-          workspace,
-          places,
-          (leader) => {
-            noted = this.#run.journal.note('worker-started', this.#attemptId, { leader });
-          },
-        );
-        await noted;
-        if (outcome.logError !== null) {
-          this.#findings.push({
-            code: 'LOG_INCOMPLETE',
-            message: `a log could not be written: ${outcome.logError}`,
-            paths: [],
+      await this.#step(
+        'worker',
+        this.#workerBegun(),
+        async () => {
+          let noted: Promise<unknown> = Promise.resolve();
+          const { outcome, report } = await runWorker(
+            this.#run,
+            this.#admitted,
+            prepared.value,
+            workspace,
+            places,
+            (leader) => {
+              noted = this.#run.journal.note(STARTED_NOTE, this.#attemptId, { leader });
+            },
+          );
+          await noted;
+          if (outcome.logError !== null) {
+            this.#findings.push({
+              code: 'LOG_INCOMPLETE',
+              message: `a log could not be written: ${outcome.logError}`,
+              paths: [],
+            });
+          }
+          this.#learn({
+            termination: outcome.termination,
+            processes: addProcesses(outcome.processes, this.#evidence.processes),
+            logs: [...outcome.logs, ...this.#evidence.logs],
+            report,
+            workerResult: judgeWorkerResult(plan.role.result, report.finalText),
           });
-        }
-        this.#learn({
-          termination: outcome.termination,
-          processes: addProcesses(outcome.processes, this.#evidence.processes),
-          logs: [...outcome.logs, ...this.#evidence.logs],
-          report,
-          workerResult: judgeWorkerResult(plan.role.result, report.finalText),
-        });
-      });
+          return outcome;
+        },
+        ({ termination, processes, logs }): WorkerEnded => ({ termination, processes, logs: [...logs] }),
+      );
     } else if (stoppedBy(around.stop) !== null) this.#evidence = cancelledEarly(this.#evidence);
 
     this.#phase('inspection');
@@ -290,16 +320,20 @@ class Attempt {
     const { inventory, privateRepository } = this.#evidence;
     if (inventory.kind === 'none') return;
     const verdict = classify(this.#evidence);
-    const kept = await this.#step('preserve', { state: verdict.state }, () =>
-      preserve({
-        run: this.#run,
-        attemptId: this.#attemptId,
-        workspace,
-        inventory,
-        commits: privateRepository.commits,
-        success: verdict.state === 'success',
-        verdict: `${verdict.state} ${verdict.code}`,
-      }),
+    const kept = await this.#step(
+      'preserve',
+      { state: verdict.state },
+      () =>
+        preserve({
+          run: this.#run,
+          attemptId: this.#attemptId,
+          workspace,
+          inventory,
+          commits: privateRepository.commits,
+          success: verdict.state === 'success',
+          verdict: `${verdict.state} ${verdict.code}`,
+        }),
+      ({ preservation }) => keptIn(preservation) ?? {},
     );
     this.#findings.push(...kept.findings);
     this.#learn({ preservation: kept.preservation });

@@ -21,18 +21,19 @@ export function stateLost(error: unknown): StateLostError {
   return new StateLostError(problem);
 }
 
-/** Does the step if it could be announced. Throws {@link StateLostError} where the journal cannot be written. */
+/** Does the step if it could be announced; `outcome` says what of its result is written down. Throws {@link StateLostError} where the journal cannot be written. */
 export async function journalled<T>(
   journal: Journal,
   step: string,
   attempt: string | null,
   data: Readonly<Record<string, unknown>>,
   action: () => Promise<T>,
+  outcome?: (result: T) => Readonly<Record<string, unknown>>,
 ): Promise<T> {
   const begun = await journal.before(step, attempt, data);
   if (!begun.ok) throw new StateLostError(begun.error);
   const result = await action();
-  const ended = await journal.after(step, attempt);
+  const ended = await journal.after(step, attempt, outcome?.(result));
   if (!ended.ok) throw new StateLostError(ended.error);
   return result;
 }

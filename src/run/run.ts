@@ -7,19 +7,22 @@ import { type BaseTree, usesLfs } from '../git/base-tree.ts';
 import { countDirtyPaths } from '../git/dirty.ts';
 import type { Finding } from '../model/evidence.ts';
 import type { Plan } from '../model/plan.ts';
+import { planRecordOf } from '../model/plan-record.ts';
 import type { AttemptRecord, Receipt } from '../model/receipt.ts';
 import { err, ok, type Result } from '../model/result.ts';
+import { selfIdentity } from '../process/identity.ts';
 import { attemptRecord } from '../receipt/attempt.ts';
 import { printableJson } from '../receipt/neutralise.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { attemptEvent } from '../receipt/telemetry.ts';
 import { type FileProblem, writeDurably } from '../store/durable-file.ts';
 import { createJournal, type Journal } from '../store/journal.ts';
-import { ownIdentity } from '../store/process-identity.ts';
 import { createRunDirectory, type RunDirectory } from '../store/run-directory.ts';
+import { RECORDS_STEP } from '../store/run-state.ts';
 import { appendTelemetry } from '../store/telemetry.ts';
 import { judgeRun, stopsRun } from '../verdict/outcome.ts';
 import { type AttemptResult, runAttempt } from './attempt.ts';
+import { ATTEMPT_STEP } from './attempt-story.ts';
 import { clearGroundwork, layGroundwork } from './groundwork.ts';
 import { journalled, StateLostError, stateLost } from './journalled.ts';
 import { type Recorded, writeRecords } from './records.ts';
@@ -48,13 +51,9 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
   const { plan, around, stateRoot, redactor } = request;
   const startedAt = around.now();
   const beganAt = performance.now();
-  const made = await createRunDirectory(stateRoot, plan.runId);
+  const made = await createRunDirectory(stateRoot, plan.runId, (making) => firstRecords(making, request, startedAt));
   if (!made.ok) return err({ kind: 'state-unwritable', path: stateRoot, problem: made.error });
-  const place = made.value;
-  const journal = await createJournal(place.journal, await ownIdentity(), around.now);
-  if (!journal.ok) return err({ kind: 'state-unwritable', path: place.journal, problem: journal.error });
-  const planned = await writeDurably(place.plan, `${printableJson(planRecord(plan, request), 2)}\n`);
-  if (!planned.ok) return err({ kind: 'state-unwritable', path: place.plan, problem: planned.error });
+  const { place, filled: journal } = made.value;
 
   around.progress({
     kind: 'run-started',
@@ -63,7 +62,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
     candidates: plan.candidates.map(({ attemptId }) => attemptId),
   });
   try {
-    const run = await groundwork(request, place, journal.value);
+    const run = await groundwork(request, place, journal);
     const [dirtyPaths, lfs] = await Promise.all([
       countDirtyPaths(
         plan.repository,
@@ -72,6 +71,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       ),
       usesLfs(plan.repository, request.baseTree),
     ]);
+    await journal.note('survey', null, { dirty_paths: dirtyPaths, lfs });
     const attempts = await tryCandidates(run, request);
     const left = await clearGroundwork(place.path);
     const verdict = judgeRun({
@@ -85,7 +85,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       cancelledBy: stoppedBy(around.stop),
     });
     // A journal that cannot be written any more must not keep the receipt from being tried.
-    await journal.value.before('records', null, { receipt: place.receipt, extra: request.extraReceiptPath });
+    await journal.before(RECORDS_STEP, null, { receipt: place.receipt, extra: request.extraReceiptPath });
     const recorded = await writeRecords({
       run,
       verdict,
@@ -102,7 +102,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       receiptPath: place.receipt,
       extraReceiptPath: request.extraReceiptPath,
     });
-    await journal.value.after('records', null, { outcome: recorded.receipt.outcome });
+    await journal.after(RECORDS_STEP, null, { outcome: recorded.receipt.outcome });
     return ok(recorded);
   } catch (error) {
     if (error instanceof StateLostError) {
@@ -114,7 +114,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
     }
     throw await withStackKept(error, place, redactor);
   } finally {
-    await journal.value.close();
+    await journal.close();
   }
 }
 
@@ -145,28 +145,28 @@ const LFS_FINDING: Finding = {
   paths: [],
 };
 
-/** What another process needs to finish this run, should its controller die. */
-const planRecord = (plan: Plan, { telemetryPath, extraReceiptPath }: RunUnitRequest): unknown => ({
-  schema: 'agent-exec-plan/v1',
-  run_id: plan.runId,
-  role: plan.role,
-  unit: plan.unit,
-  repository: plan.repository,
-  base: plan.base,
-  base_tree: plan.baseTree,
-  candidates: plan.candidates.map(({ attemptId, profile, adapter }) => ({
-    attempt_id: attemptId,
-    profile,
-    adapter: adapter.name,
-  })),
-  limits: plan.limits,
-  isolation: plan.isolation,
-  config: plan.config,
-  unit_digest: plan.unitDigest,
-  plan_digest: plan.planDigest,
-  telemetry_path: telemetryPath,
-  receipt_path: extraReceiptPath,
-});
+/** The plan is written twice, so that a run can be finished whichever of the two files is lost. */
+async function firstRecords(
+  making: RunDirectory,
+  { plan, around, telemetryPath, extraReceiptPath }: RunUnitRequest,
+  startedAt: Date,
+): Promise<Result<Journal, FileProblem>> {
+  const controller = selfIdentity();
+  const record = planRecordOf(plan, {
+    controller,
+    started_at: startedAt.toISOString(),
+    telemetry_path: telemetryPath,
+    receipt_path: extraReceiptPath,
+  });
+  const planned = await writeDurably(making.plan, `${printableJson(record, 2)}\n`);
+  if (!planned.ok) return planned;
+  const journal = await createJournal(making.journal, controller, around.now);
+  if (!journal.ok) return journal;
+  const noted = await journal.value.note('plan', null, record);
+  if (noted.ok) return journal;
+  await journal.value.close();
+  return noted;
+}
 
 interface Attempts {
   readonly results: readonly AttemptResult[];
@@ -185,11 +185,14 @@ async function tryCandidates(run: Run, request: RunUnitRequest): Promise<Attempt
     around.progress({ kind: 'attempt-started', attemptId, position: index + 1, of: plan.candidates.length });
     const startedAt = around.now();
     const beganAt = performance.now();
+    // What an attempt cannot write of itself it says in its evidence; of these two nothing more hangs than its story.
+    await run.journal.before(ATTEMPT_STEP, attemptId, { position: index + 1 });
     const result = await runAttempt(run, candidate);
     const durationMs = performance.now() - beganAt;
     const record = attemptRecord({ ...result, startedAt, endedAt: around.now(), durationMs }, request.redactor);
     results.push(result);
     records.push(record);
+    await run.journal.after(ATTEMPT_STEP, attemptId, { record });
     around.progress({ kind: 'attempt-ended', attemptId, verdict: result.verdict, durationMs });
     const ids = { runId: plan.runId, unitId: plan.unit.unit_id, role: plan.role.name };
     const logged = await appendTelemetry(request.telemetryPath, [attemptEvent(record, ids)]);

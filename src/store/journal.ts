@@ -8,11 +8,11 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { count, time } from '../model/observation.ts';
+import { type ProcessIdentity, processIdentity } from '../model/process-identity.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { printableJson } from '../receipt/neutralise.ts';
 import { appendDurably, endsTorn } from './append.ts';
 import { type FileProblem, fileProblem, syncFolder } from './durable-file.ts';
-import { type ProcessIdentity, processIdentity } from './process-identity.ts';
 
 const journalRecord = z.strictObject({
   version: z.literal(1),
@@ -25,7 +25,7 @@ const journalRecord = z.strictObject({
   attempt: z.string().nullable(),
   data: z.record(z.string(), z.unknown()),
 });
-type JournalRecord = z.infer<typeof journalRecord>;
+export type JournalRecord = z.infer<typeof journalRecord>;
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -145,7 +145,7 @@ class FileJournal implements Journal {
   }
 }
 
-interface JournalReading {
+export interface JournalReading {
   /** Every whole record, in order. */
   readonly records: readonly JournalRecord[];
   /** Lines that are no record: a torn end, or one that was healed. */

@@ -10,9 +10,10 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, readlink, symlink, unlink } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type ProcessIdentity, processIdentity } from '../model/process-identity.ts';
 import { err, ok, type Result } from '../model/result.ts';
+import { lifeOf, selfIdentity } from '../process/identity.ts';
 import { type FileProblem, fileProblem } from './durable-file.ts';
-import { lifeOf, ownIdentity, type ProcessIdentity, processIdentity } from './process-identity.ts';
 
 export interface Lock {
   release(): Promise<void>;
@@ -30,7 +31,7 @@ const LONGEST_PAUSE_MS = 5;
 /** Takes the lock at `path`; its parent folder must exist. */
 export async function acquireLock(path: string, options: LockOptions = {}): Promise<Result<Lock, FileProblem>> {
   const waitMs = options.waitMs ?? 10_000;
-  const mine = encode(await ownIdentity());
+  const mine = encode(selfIdentity());
   const deadline = performance.now() + waitMs;
   try {
     for (;;) {
@@ -87,7 +88,7 @@ async function holderOf(path: string): Promise<string | null> {
 
 async function isStale(path: string, holder: string): Promise<boolean> {
   const identity = decode(holder);
-  const life = identity === null ? 'unknown' : await lifeOf(identity);
+  const life = identity === null ? 'unknown' : lifeOf(identity);
   if (life !== 'unknown') return life === 'gone';
   try {
     const { mtimeMs } = await lstat(path);

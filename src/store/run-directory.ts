@@ -1,12 +1,18 @@
-/** A run's private directory: its name, its making, and where things are in it. Nobody else may read it. */
+/**
+ * A run's private directory: its name, its making, and where things are in it. Nobody else may read it. It gets its name
+ * only when plan and journal are in it, so whatever has a run's name can be accounted for.
+ */
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { err, ok, type Result } from '../model/result.ts';
-import { type FileProblem, fileProblem } from './durable-file.ts';
+import { type FileProblem, fileProblem, syncFolder } from './durable-file.ts';
 import { makePrivateFolder } from './private-folder.ts';
 
 const RUN_ID = /^\d{8}t\d{9}z-[0-9a-f]{6}$/;
+/** A directory that is being made. One that stays is of a run that started nothing. */
+const STARTING = 'starting-';
 /** True for a name that {@link newRunId} makes. */
 export const isRunId = (text: string): boolean => RUN_ID.test(text);
 
@@ -74,14 +80,48 @@ export async function beyondRecords(
   }
 }
 
-/** Makes the directory of a new run, mode 0700. An id that is taken is `EEXIST`: the plan already carries the id. */
-export async function createRunDirectory(stateRoot: string, runId: string): Promise<Result<RunDirectory, FileProblem>> {
-  const run = runDirectory(stateRoot, runId);
+/**
+ * Makes the directory of a new run, mode 0700, and gives it its name when `fill` has put the first records in the place
+ * that it is handed. An id that is taken is `EEXIST`: the plan already carries the id. A failure leaves nothing.
+ */
+export async function createRunDirectory<T>(
+  stateRoot: string,
+  runId: string,
+  fill: (making: RunDirectory) => Promise<Result<T, FileProblem>>,
+): Promise<Result<{ readonly place: RunDirectory; readonly filled: T }, FileProblem>> {
+  const making = runDirectory(stateRoot, `${STARTING}${runId}`);
+  const place = runDirectory(stateRoot, runId);
+  let made = false;
   try {
-    await makePrivateFolder(run.path);
-    await makePrivateFolder(run.attempts);
-    return ok(run);
+    if (existsSync(place.path)) return err({ code: 'EEXIST', message: `${place.path} is there already` });
+    await makePrivateFolder(making.path);
+    made = true;
+    await makePrivateFolder(making.attempts);
+    const filled = await fill(making);
+    if (filled.ok) {
+      // Never onto another run: a folder that holds something is not replaced.
+      await rename(making.path, place.path);
+      made = false;
+      await syncFolder(stateRoot);
+      return ok({ place, filled: filled.value });
+    }
+    await rm(making.path, { recursive: true, force: true });
+    return filled;
   } catch (error) {
-    return err(fileProblem(error));
+    if (made) await rm(making.path, { recursive: true, force: true });
+    const { code, message } = fileProblem(error);
+    return err({ code: code === 'ENOTEMPTY' || code === 'ENOTDIR' ? 'EEXIST' : code, message });
   }
+}
+
+/** What a state root holds of runs. Rejects with the system's error. */
+export async function listRunDirectories(
+  stateRoot: string,
+): Promise<{ readonly runs: readonly RunDirectory[]; readonly starting: readonly RunDirectory[] }> {
+  const names = (await readdir(stateRoot)).sort();
+  const of = (ids: readonly string[]): RunDirectory[] => ids.map((id) => runDirectory(stateRoot, id));
+  return {
+    runs: of(names.filter(isRunId)),
+    starting: of(names.filter((name) => name.startsWith(STARTING) && isRunId(name.slice(STARTING.length)))),
+  };
 }

@@ -2,12 +2,12 @@ import { appendFileSync, readFileSync, statSync, symlinkSync, truncateSync, writ
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ProcessIdentity } from '../../src/model/process-identity.ts';
 import { createJournal, type Journal, readJournal, takeOverJournal } from '../../src/store/journal.ts';
-import type { ProcessIdentity } from '../../src/store/process-identity.ts';
 import { bundled, firstLine, outputOf, start } from './child.ts';
 import { NEEDS_ROOT, smallDisk, temporaryFolder, withUmask } from './temporary.ts';
 
-const ME: ProcessIdentity = { pid: 42, start_time: '1234', boot_id: 'b', scope: 'here' };
+const ME: ProcessIdentity = { pid: 42, started: 1234, boot_id: 'b', scope: 'here' };
 const now = () => new Date('2026-11-30T17:15:00.123Z');
 const value = <T>(result: { ok: boolean; value?: T }): T => {
   expect(result).toMatchObject({ ok: true });
@@ -132,8 +132,8 @@ test('a controller killed at any moment leaves a readable journal', async () => 
   const path = join(temporaryFolder(), 'journal.jsonl');
   const script = bundled(`
     import { createJournal } from './journal.ts';
-    import { ownIdentity } from './process-identity.ts';
-    const made = await createJournal(process.argv[2], await ownIdentity(), () => new Date());
+    import { selfIdentity } from '../process/identity.ts';
+    const made = await createJournal(process.argv[2], selfIdentity(), () => new Date());
     if (!made.ok) throw new Error(made.error.message);
     for (let i = 0; ; i++) {
       await made.value.before('step' + i, null, { text: 'x'.repeat(i * 100) });
@@ -183,8 +183,8 @@ describe('a disk that is full', () => {
     const path = join(temporaryFolder(), 'journal.jsonl');
     const script = bundled(`
       import { createJournal } from './journal.ts';
-      import { ownIdentity } from './process-identity.ts';
-      const made = await createJournal(process.argv[2], await ownIdentity(), () => new Date());
+      import { selfIdentity } from '../process/identity.ts';
+      const made = await createJournal(process.argv[2], selfIdentity(), () => new Date());
       console.log(JSON.stringify(await made.value.before('big', null, { text: 'x'.repeat(10_000) })));
       console.log(JSON.stringify(await made.value.before('small', null)));`);
     const said = await outputOf(start(script, [path], { shellPrefix: 'ulimit -f 4;' }));

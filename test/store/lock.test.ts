@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { lutimesSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { identityOf, lifeOf, selfIdentity } from '../../src/process/identity.ts';
 import { acquireLock, type Lock } from '../../src/store/lock.ts';
-import { lifeOf, ownIdentity } from '../../src/store/process-identity.ts';
 import { bundled, firstLine, outputOf, start } from './child.ts';
 import { temporaryFolder } from './temporary.ts';
 
@@ -55,9 +55,9 @@ test('a killed holder is followed by the next one at once', async () => {
 });
 
 describe('whose lock is given up', () => {
-  const lockOf = async (change: (me: Awaited<ReturnType<typeof ownIdentity>>) => unknown): Promise<string> => {
+  const lockOf = async (change: (me: ReturnType<typeof selfIdentity>) => unknown): Promise<string> => {
     const path = join(temporaryFolder(), 'lock');
-    symlinkSync(`0123456789ab ${JSON.stringify(change(await ownIdentity()))}`, path);
+    symlinkSync(`0123456789ab ${JSON.stringify(change(selfIdentity()))}`, path);
     return path;
   };
   const outcome = async (path: string): Promise<string> => {
@@ -69,7 +69,7 @@ describe('whose lock is given up', () => {
     expect(await outcome(await lockOf((me) => me))).toBe('ELOCKED');
   });
   test('a pid that another process has by now', async () => {
-    expect(await outcome(await lockOf((me) => ({ ...me, start_time: '1' })))).toBe('taken');
+    expect(await outcome(await lockOf((me) => ({ ...me, started: 1 })))).toBe('taken');
   });
   test('a pid that nobody has', async () => {
     expect(await outcome(await lockOf((me) => ({ ...me, pid: 2 ** 22 + 1 })))).toBe('taken');
@@ -93,25 +93,25 @@ describe('whose lock is given up', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
   test('a breaker that died while breaking is itself followed', async () => {
-    const me = await ownIdentity();
-    const dead = JSON.stringify({ ...me, start_time: '1' });
+    const me = selfIdentity();
+    const dead = JSON.stringify({ ...me, started: 1 });
     const path = join(temporaryFolder(), 'lock');
     symlinkSync(`0123456789ab ${dead}`, path);
     symlinkSync(`ba9876543210 ${dead}`, `${path}.break-0123456789ab`);
     expect(await outcome(path)).toBe('taken');
   });
   test('while a living process has the right to break a dead lock, nobody else does', async () => {
-    const me = await ownIdentity();
+    const me = selfIdentity();
     const path = join(temporaryFolder(), 'lock');
-    symlinkSync(`0123456789ab ${JSON.stringify({ ...me, start_time: '1' })}`, path);
+    symlinkSync(`0123456789ab ${JSON.stringify({ ...me, started: 1 })}`, path);
     symlinkSync(`ba9876543210 ${JSON.stringify(me)}`, `${path}.break-0123456789ab`);
     expect(await outcome(path)).toBe('ELOCKED');
     expect(readlinkSync(path)).toMatch(/^0123456789ab /);
   });
   test('a process is alive until it has ended, also before anyone has reaped it', async () => {
-    const startOf = (pid: number): string[] => {
+    const stateOf = (pid: number): string => {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[0] ?? '';
     };
     // The shell turns into `cat`, which never reaps the child that it inherits; once it echoes, it is `cat`.
     const parent = spawn('bash', ['-c', 'sleep 600 & echo $!; exec cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -119,11 +119,11 @@ describe('whose lock is given up', () => {
     let said = '';
     while (!said.includes('cat\n')) said += String((await once(parent.stdout, 'data'))[0]);
     const pid = Number(said.split('\n')[0]);
-    const identity = { ...(await ownIdentity()), pid, start_time: startOf(pid)[19] ?? '' };
-    expect(await lifeOf(identity)).toBe('alive');
+    const identity = identityOf(pid) ?? { ...selfIdentity(), started: 0 };
+    expect(lifeOf(identity)).toBe('alive');
     process.kill(pid, 'SIGKILL');
-    while (startOf(pid)[0] !== 'Z') await new Promise((resolve) => setImmediate(resolve));
-    expect(await lifeOf(identity)).toBe('gone');
+    while (stateOf(pid) !== 'Z') await new Promise((resolve) => setImmediate(resolve));
+    expect(lifeOf(identity)).toBe('gone');
     parent.stdin.end();
   });
 });
@@ -134,9 +134,9 @@ test('a crowd that finds a dead holder: one at a time, every one once', async ()
   const script = bundled(`
     import { appendFileSync, existsSync, symlinkSync, writeFileSync, unlinkSync } from 'node:fs';
     import { acquireLock } from './lock.ts';
-    import { ownIdentity } from './process-identity.ts';
+    import { selfIdentity } from '../process/identity.ts';
     const [, , path, marker, log] = process.argv;
-    const dead = JSON.stringify({ ...(await ownIdentity()), start_time: '1' });
+    const dead = JSON.stringify({ ...selfIdentity(), started: 1 });
     console.log('ready');
     await new Promise((resolve) => process.stdin.once('data', resolve));
     for (let i = 0; i < 60; i++) {

@@ -2,10 +2,24 @@ import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { beyondRecords, createRunDirectory, isRunId, newRunId, runDirectory } from '../../src/store/run-directory.ts';
+import { err, ok } from '../../src/model/result.ts';
+import {
+  beyondRecords,
+  createRunDirectory,
+  isRunId,
+  listRunDirectories,
+  newRunId,
+  type RunDirectory,
+  runDirectory,
+} from '../../src/store/run-directory.ts';
 import { temporaryFolder, withUmask } from './temporary.ts';
 
 const AT = new Date('2026-11-30T17:15:00.123Z');
+
+const create = async (root: string, runId: string) => {
+  const made = await createRunDirectory(root, runId, async () => ok(null));
+  return made.ok ? ok(made.value.place) : made;
+};
 
 test('ids are readable, sort by time and are valid in ref names', () => {
   expect(newRunId(AT, '4f9c2a')).toBe('20261130t171500123z-4f9c2a');
@@ -25,7 +39,7 @@ test('ids are readable, sort by time and are valid in ref names', () => {
 test('a run directory is private whatever the umask, and its parts are inside it', async () => {
   const root = temporaryFolder();
   for (const umask of [0, 0o277]) {
-    const made = await withUmask(umask, () => createRunDirectory(root, newRunId(AT)));
+    const made = await withUmask(umask, () => create(root, newRunId(AT)));
     const run = made.ok ? made.value : null;
     expect(run).toEqual(runDirectory(root, run?.runId ?? ''));
     expect(run?.path).toBe(join(root, run?.runId ?? ''));
@@ -43,20 +57,39 @@ test('a taken id is never shared', async () => {
   const root = temporaryFolder();
   const taken = newRunId(AT, '000000');
   mkdirSync(join(root, taken));
-  expect(await createRunDirectory(root, taken)).toMatchObject({ ok: false, error: { code: 'EEXIST' } });
+  expect(await create(root, taken)).toMatchObject({ ok: false, error: { code: 'EEXIST' } });
   expect(readdirSync(join(root, taken))).toEqual([]);
   expect(new Set(Array.from({ length: 100 }, () => newRunId(AT))).size).toBe(100);
 });
 
+test('a directory has its name only when its first records are in it, and a failure leaves none', async () => {
+  const root = temporaryFolder();
+  const id = newRunId(AT);
+  let seen: readonly string[] = [];
+  const fill = async (making: RunDirectory) => {
+    writeFileSync(making.journal, 'first');
+    seen = readdirSync(root);
+    expect(await listRunDirectories(root)).toMatchObject({ runs: [], starting: [{ path: making.path }] });
+    return ok('filled');
+  };
+  expect(await createRunDirectory(root, id, fill)).toMatchObject({ ok: true, value: { filled: 'filled' } });
+  expect(seen).toEqual([`starting-${id}`]);
+  expect(readdirSync(root)).toEqual([id]);
+  expect(readdirSync(join(root, id)).sort()).toEqual(['attempts', 'journal.jsonl']);
+  const full = { code: 'ENOSPC', message: 'no space' };
+  expect(await createRunDirectory(root, newRunId(AT), async () => err(full))).toEqual(err(full));
+  expect(readdirSync(root)).toEqual([id]);
+});
+
 test('a root that is gone is an answer', async () => {
-  expect(await createRunDirectory('/nowhere/at/all', newRunId(AT))).toMatchObject({
+  expect(await create('/nowhere/at/all', newRunId(AT))).toMatchObject({
     ok: false,
     error: { code: 'ENOENT' },
   });
 });
 
 test('beyond its records nothing belongs into a run directory, and one that is gone cannot be answered for', async () => {
-  const made = await createRunDirectory(temporaryFolder(), newRunId(AT));
+  const made = await create(temporaryFolder(), newRunId(AT));
   if (!made.ok) throw new Error(made.error.message);
   const run = made.value;
   const one = join(run.attempts, '01-a');
