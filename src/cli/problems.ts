@@ -1,6 +1,7 @@
 /** Every reason why nothing was started, in words: what, where, why, and what to do next. */
 import type { BaseProblem, RepositoryProblem } from '../git/repository.ts';
 import { unreachable } from '../model/result.ts';
+import type { FindRunProblem } from '../store/find-run.ts';
 import type { ReceiptPathProblem } from '../store/receipt-path.ts';
 import type { StateRootProblem } from '../store/state-root.ts';
 
@@ -95,6 +96,8 @@ export function explainStateRoot(problem: StateRootProblem): Explained {
   switch (problem.kind) {
     case 'empty':
       return { code, message: `the state root is empty. ${elsewhere}` };
+    case 'missing':
+      return { code, message: `${at} does not exist: no run has been made there. ${elsewhere}` };
     case 'control-characters':
       return { code, message: `${JSON.stringify(problem.path)} has control characters. ${elsewhere}` };
     case 'too-long':
@@ -160,6 +163,28 @@ export function explainReceiptPath(problem: ReceiptPathProblem, flag = '--receip
       return { code, message: `${at} lies in the git directory ${problem.gitDirectory}. Put it elsewhere.` };
     case 'unusable':
       return { code, message: `${at} cannot be used: ${problem.message}.` };
+    default:
+      return unreachable(problem);
+  }
+}
+
+/** Why no run is meant. */
+export function explainFindRun(problem: FindRunProblem): Explained {
+  switch (problem.kind) {
+    case 'no-runs':
+      return { code: 'RUN_UNKNOWN', message: `there is no run in ${problem.stateRoot}. agent-exec runs lists them.` };
+    case 'unknown':
+      return {
+        code: 'RUN_UNKNOWN',
+        message: `no run ${JSON.stringify(problem.wanted)} in ${problem.stateRoot}. agent-exec runs lists them.`,
+      };
+    case 'ambiguous':
+      return {
+        code: 'RUN_AMBIGUOUS',
+        message: `${JSON.stringify(problem.wanted)} begins ${problem.count} runs: ${problem.matches.join(', ')}${problem.count > problem.matches.length ? ' ...' : ''}. Give more of the id.`,
+      };
+    case 'unreadable':
+      return { code: 'STATE_ROOT_INVALID', message: `${problem.stateRoot} cannot be read: ${problem.message}` };
     default:
       return unreachable(problem);
   }

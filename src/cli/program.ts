@@ -29,6 +29,10 @@ const COMMANDS: Record<string, CommandEntry> = {
     about: 'hand one unit to the first candidate that can do it',
     load: async (io) => (await import('./run.ts')).runCommand(io),
   },
+  recover: {
+    about: 'finish runs whose agent-exec died',
+    load: async (io) => (await import('./recover.ts')).recoverCommand(io),
+  },
   refused: {
     about: "whether a CLI's log shows that its provider refused",
     load: async (io) => (await import('./refused.ts')).refusedCommand(io),

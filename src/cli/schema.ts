@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { policy } from '../model/config.ts';
 import { liveReport, probeReport } from '../model/probe.ts';
 import { receipt } from '../model/receipt.ts';
+import { recovery } from '../model/recovery.ts';
 import { refused } from '../model/refused.ts';
 import { summary } from '../model/summary.ts';
 import { telemetryEvent } from '../model/telemetry.ts';
@@ -23,6 +24,7 @@ const SCHEMAS = {
   refused: { definition: refused, io: 'output' },
   probe: { definition: probeReport, io: 'output' },
   'probe-live': { definition: liveReport, io: 'output' },
+  recovery: { definition: recovery, io: 'output' },
 } as const satisfies Record<string, { readonly definition: z.ZodType; readonly io: 'input' | 'output' }>;
 type SchemaName = keyof typeof SCHEMAS;
 const NAMES = Object.keys(SCHEMAS) as SchemaName[];

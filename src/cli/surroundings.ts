@@ -17,6 +17,16 @@ export const surroundingsOf = (io: CliIo, stop: AbortSignal, progress: Progress)
   progress,
 });
 
+/** As {@link stateRootFor}, for whoever only looks: nothing is made, and a place that is not there is `missing`. */
+export const existingStateRoot = (io: CliIo, stateDir: string | undefined) =>
+  openStateRoot({
+    override: stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
+    cwd: io.cwd(),
+    uid: uid(),
+    repositoryFolders: [],
+    make: false,
+  });
+
 /** The state root that `--state-dir` or the environment names, or the usual one; never in one of these folders. */
 export const stateRootFor = (io: CliIo, stateDir: string | undefined, repositoryFolders: readonly string[]) =>
   openStateRoot({

@@ -3,6 +3,7 @@
  * from base in exactly the given entries, or there is no commit. No index and no worktree takes part.
  */
 import { randomUUID } from 'node:crypto';
+import type { ChangeStatus } from '../model/evidence.ts';
 import { decodePath, type RepoPath } from '../model/path.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { batched, type CommitEntry, ContentError, fastImportStream, type ReadContent } from './fast-import.ts';
@@ -113,15 +114,19 @@ async function inexactPaths(
   return [...wrong, ...wanted.keys()];
 }
 
-/** Every path in which two trees or commits differ, with the new side's mode and oid; `mode` null where it is gone. */
-export async function treeDifference(
-  gitDir: string,
-  from: string,
-  to: string,
-): Promise<{ path: RepoPath; mode: string | null; oid: string | null }[]> {
+/** A path in which two trees differ, with the new side's mode and oid; `mode` null where it is gone. */
+export interface TreeDifference {
+  readonly path: RepoPath;
+  readonly status: ChangeStatus;
+  readonly mode: string | null;
+  readonly oid: string | null;
+}
+
+/** Every path in which two trees or commits differ. */
+export async function treeDifference(gitDir: string, from: string, to: string): Promise<TreeDifference[]> {
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--full-index', `${from}^{tree}`, `${to}^{tree}`];
   const records = splitNul(await git({ gitDir, args }));
-  const differences: { path: RepoPath; mode: string | null; oid: string | null }[] = [];
+  const differences: TreeDifference[] = [];
   for (let at = 0; at + 1 < records.length; at += 2) {
     const match = /^:\d{6} (\d{6}) [0-9a-f]+ ([0-9a-f]+) ([AMDT])$/.exec(records[at]?.toString('latin1') ?? '');
     const path = records[at + 1];
@@ -130,6 +135,7 @@ export async function treeDifference(
     const isGone = match[3] === 'D';
     differences.push({
       path: decodePath(path),
+      status: match[3] as ChangeStatus,
       mode: isGone ? null : (match[1] ?? ''),
       oid: isGone ? null : (match[2] ?? ''),
     });

@@ -143,6 +143,8 @@ export interface Evidence {
   readonly preservation: Preservation;
   /** `null`: not asked for. */
   readonly verification: readonly CommandResult[] | null;
+  /** What was going on when agent-exec itself died; null where it lived to see the end. */
+  readonly controllerLost: string | null;
   /** The host stopped the run after the worker had ended by itself: while its work was being verified. */
   readonly cancelledAfterwards: boolean;
   readonly cleanup: Cleanup;

@@ -11,8 +11,8 @@ import { tagOf } from './traces.ts';
 
 export interface Leftovers {
   readonly marker: string;
-  /** Canonical path of the attempt's workspace. */
-  readonly workspace: string;
+  /** Canonical path of the attempt's workspace; null: no folder gives a process away. */
+  readonly workspace: string | null;
   /** As reported by `onStarted`; null: the controller died before it could write it down. */
   readonly leader: ProcessIdentity | null;
 }

@@ -20,6 +20,8 @@ export interface ProbeSurroundings {
   /** Default 30 s for each helper command. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Value of AGENT_EXEC_ATTEMPT, by which a program that a killed controller leaves is found; none outside of a run. */
+  readonly marker?: string;
 }
 
 /** Node CLIs take 1 to 3 s for their version, and ten times that on a machine under load; a healthy one must not look absent. */
@@ -98,6 +100,7 @@ async function probeEnvironment(
     ...candidate.adapter.environment,
     ...(keepsHome ? {} : { HOME: home }),
     TMPDIR: temporary,
+    ...(around.marker !== undefined && { AGENT_EXEC_ATTEMPT: around.marker }),
     PATH: searchedFolders(around.hostEnv.PATH).join(':'),
   };
 }

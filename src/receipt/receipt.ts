@@ -4,7 +4,7 @@
  */
 import type { RunOutcome } from '../model/codes.ts';
 import type { Finding } from '../model/evidence.ts';
-import type { Plan } from '../model/plan.ts';
+import type { PlannedRun } from '../model/plan.ts';
 import { type AttemptRecord, type Receipt, receipt as receiptSchema } from '../model/receipt.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { findingRecords } from './attempt.ts';
@@ -20,7 +20,7 @@ const MAX_MESSAGE_BYTES = 4096;
 const MAX_RECEIPT_BYTES = 512 * 1024 * 1024;
 
 export interface RunFacts {
-  readonly plan: Plan;
+  readonly plan: PlannedRun;
   readonly toolVersion: string;
   readonly outcome: RunOutcome;
   readonly exitCode: number;

@@ -1,51 +1,63 @@
 /** Evidence of an attempt about which nothing has been observed yet: nothing started, nothing written, nothing to clean. */
 import type { Candidate, Unavailable } from '../model/adapter.ts';
 import type { Evidence } from '../model/evidence.ts';
-import { NO_USAGE } from '../model/observation.ts';
+import { type Isolation, NO_USAGE } from '../model/observation.ts';
+import type { Network } from '../model/unit.ts';
 import { requestedModel } from './gate.ts';
 import type { Run } from './surroundings.ts';
 import { isolationOf } from './worker.ts';
+
+/** Nothing was observed of a worker: none was started, none wrote, there is nothing to clean. */
+export const NOTHING_OBSERVED: Omit<Evidence, 'expects' | 'isolation' | 'model'> = {
+  unavailable: null,
+  setup: [],
+  termination: { kind: 'not-started', error: 'NOT_REACHED' },
+  processes: { containment: 'none', escaped: 0, killed: 0, survivors: 0 },
+  logs: [],
+  report: {
+    status: null,
+    error: null,
+    model: null,
+    sessionId: null,
+    usage: NO_USAGE,
+    finalText: '',
+    refusal: null,
+    resultMissing: false,
+  },
+  inventory: { kind: 'none' },
+  outOfScope: [],
+  privateRepository: { violations: [], commits: [] },
+  canonical: { differences: [], workerCouldWrite: false },
+  workerResult: { kind: 'not-required' },
+  preservation: { kind: 'nothing' },
+  verification: null,
+  controllerLost: null,
+  cancelledAfterwards: false,
+  cleanup: {
+    kind: 'done',
+    workspaceRemoved: true,
+    worktreeUnregistered: true,
+    processesGone: true,
+    problem: null,
+    retainedPath: null,
+  },
+};
+
+/** Isolation of a candidate for which nothing was in force. */
+export const notIsolated = (network: Network): Isolation => ({
+  level: 'none',
+  mechanism: 'none',
+  network: network === 'allow' ? 'open' : 'declared',
+});
 
 /** Evidence to grow from: classified as it is, it would blame nobody. */
 export function blankEvidence(run: Run, candidate: Candidate): Evidence {
   const { containment } = run;
   return {
+    ...NOTHING_OBSERVED,
     expects: run.plan.role.expects,
-    unavailable: null,
-    isolation: containment.ok
-      ? isolationOf(run, containment.value)
-      : { level: 'none', mechanism: 'none', network: run.plan.unit.network === 'allow' ? 'open' : 'declared' },
-    setup: [],
-    termination: { kind: 'not-started', error: 'NOT_REACHED' },
-    processes: { containment: 'none', escaped: 0, killed: 0, survivors: 0 },
-    logs: [],
-    report: {
-      status: null,
-      error: null,
-      model: null,
-      sessionId: null,
-      usage: NO_USAGE,
-      finalText: '',
-      refusal: null,
-      resultMissing: false,
-    },
+    isolation: containment.ok ? isolationOf(run, containment.value) : notIsolated(run.plan.unit.network),
     model: { requested: requestedModel(candidate), resolved: null },
-    inventory: { kind: 'none' },
-    outOfScope: [],
-    privateRepository: { violations: [], commits: [] },
-    canonical: { differences: [], workerCouldWrite: false },
-    workerResult: { kind: 'not-required' },
-    preservation: { kind: 'nothing' },
-    verification: null,
-    cancelledAfterwards: false,
-    cleanup: {
-      kind: 'done',
-      workspaceRemoved: true,
-      worktreeUnregistered: true,
-      processesGone: true,
-      problem: null,
-      retainedPath: null,
-    },
   };
 }
 

@@ -13,6 +13,7 @@ import type { Executable } from '../process/executable.ts';
 import { probeCandidate, probeRecord, switchedOff } from '../process/probe.ts';
 import { resolveModel } from './resolve-model.ts';
 import type { Run } from './surroundings.ts';
+import { attemptMarker } from './worker.ts';
 
 /** A candidate that may run. */
 export interface Admitted {
@@ -85,6 +86,7 @@ export async function admit(run: Run, candidate: Candidate): Promise<Result<Admi
     scratchParent: run.directory,
     cache: run.probeCache,
     signal: run.around.stop,
+    marker: attemptMarker(run, candidate.attemptId),
   };
   const answer = await probeCandidate(candidate, probed);
   const probe = probeRecord(answer);

@@ -20,8 +20,11 @@ import { removeTree } from '../workspace/remove-tree.ts';
 import { extendChain, runAround } from './recursion.ts';
 import type { Run, Surroundings } from './surroundings.ts';
 
-const hostStorePlace = (directory: string): string => join(directory, 'host.git');
-const ignoreRulesPlace = (directory: string): string => join(directory, 'ignore-rules');
+/** Where they are in a run's directory. */
+export const groundworkPlaces = (directory: string): { readonly hostStore: string; readonly ignoreRules: string } => ({
+  hostStore: join(directory, 'host.git'),
+  ignoreRules: join(directory, 'ignore-rules'),
+});
 
 /**
  * Makes the run's working files in its directory. What the host cannot contain is part of the answer, not a failure.
@@ -36,13 +39,13 @@ export async function layGroundwork(request: {
 }): Promise<Run> {
   const { plan, baseTree, around, place, stateRoot, journal } = request;
   const facts = plan.repository;
-  const scratch = ignoreRulesPlace(place.path);
+  const { hostStore, ignoreRules: scratch } = groundworkPlaces(place.path);
   await makePrivateFolder(scratch);
   const chain = around.hostEnv.AGENT_EXEC_CHAIN;
   const excludesFile = await hostExcludesFile(facts, around.hostEnv);
   const [ignoreRules, store, containment, insideRun, others, obeyed] = await Promise.all([
     copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile }),
-    createHostStore(hostStorePlace(place.path), facts),
+    createHostStore(hostStore, facts),
     detectContainment({
       wanted: plan.isolation,
       platform: around.platform,
@@ -78,7 +81,8 @@ export async function layGroundwork(request: {
  * could not be published is in its workspace. A finding for what stays.
  */
 export async function clearGroundwork(directory: string): Promise<readonly Finding[]> {
-  const left = [...(await removeTree(hostStorePlace(directory))), ...(await removeTree(ignoreRulesPlace(directory)))];
+  const { hostStore, ignoreRules } = groundworkPlaces(directory);
+  const left = [...(await removeTree(hostStore)), ...(await removeTree(ignoreRules))];
   if (left.length === 0) return [];
   return [{ code: 'STATE_LEFT_BEHIND', message: `working files of the run stay: ${left.join('; ')}`, paths: [] }];
 }

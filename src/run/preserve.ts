@@ -5,28 +5,32 @@
 import { buildCommit } from '../git/build-commit.ts';
 import type { CommitEntry } from '../git/fast-import.ts';
 import { importForeignCommits } from '../git/foreign-commits.ts';
+import type { HostStore } from '../git/host-store.ts';
 import { deleteRef, moveRef, publish } from '../git/publish.ts';
+import { quarantineRef, transportRef } from '../git/published.ts';
 import { showPath } from '../git/quote.ts';
 import type { Change, Finding, IgnoredFile, Inventory, Preservation, PublishedCommit } from '../model/evidence.ts';
-import type { Plan } from '../model/plan.ts';
+import type { PlannedRun } from '../model/plan.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { contentReader } from '../workspace/content.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { describeBuildProblem, describePublishProblem } from './describe.ts';
-import type { Run } from './surroundings.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** Ignored files outside the scope that a quarantine keeps, in all. */
 const IGNORED_LIMIT_BYTES = 32 * 1024 * 1024;
+
+/** What of a run its commits are made with. */
+export interface Keeping {
+  readonly plan: PlannedRun;
+  readonly store: HostStore;
+  readonly around: Pick<Surroundings, 'now'>;
+}
 
 export interface Kept {
   readonly preservation: Preservation;
   readonly findings: readonly Finding[];
 }
-
-/** Where the commit that carries a success stands. */
-const transportRef = (runId: string, attemptId: string): string => `refs/agent-exec/${runId}/${attemptId}`;
-/** Where the commit that keeps everything else stands. */
-const quarantineRef = (runId: string, attemptId: string): string => `refs/agent-exec-quarantine/${runId}/${attemptId}`;
 
 const entryOf = ({ path, mode, size, oid }: Change | IgnoredFile): CommitEntry => ({ path, mode, size, oid });
 
@@ -52,7 +56,11 @@ interface CommitWish {
   readonly furtherParents: readonly string[];
 }
 
-async function makeCommit(run: Run, workspace: Workspace, wish: CommitWish): Promise<Result<PublishedCommit, string>> {
+async function makeCommit(
+  run: Keeping,
+  workspace: Workspace,
+  wish: CommitWish,
+): Promise<Result<PublishedCommit, string>> {
   const { plan, store } = run;
   const built = await buildCommit({
     store,
@@ -76,7 +84,7 @@ async function makeCommit(run: Run, workspace: Workspace, wish: CommitWish): Pro
 }
 
 export interface PreserveRequest {
-  readonly run: Run;
+  readonly run: Keeping;
   readonly attemptId: string;
   readonly workspace: Workspace;
   readonly inventory: Extract<Inventory, { kind: 'taken' | 'failed' }>;
@@ -143,7 +151,7 @@ export async function preserve(request: PreserveRequest): Promise<Kept> {
 }
 
 async function importCommits(
-  run: Run,
+  run: Keeping,
   workspace: Workspace,
   commits: readonly string[],
   findings: Finding[],
@@ -171,7 +179,7 @@ async function importCommits(
  * attempt has one such ref. Answers with the quarantine, or says why the transport is still where it was.
  */
 export async function demote(
-  plan: Plan,
+  plan: Pick<PlannedRun, 'runId' | 'repository'>,
   attemptId: string,
   transport: PublishedCommit,
   quarantine: PublishedCommit | null,

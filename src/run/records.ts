@@ -6,6 +6,7 @@
 
 import { EXIT } from '../model/codes.ts';
 import type { Finding } from '../model/evidence.ts';
+import type { PlannedRun } from '../model/plan.ts';
 import type { AttemptRecord, Receipt } from '../model/receipt.ts';
 import { buildReceipt, renderReceipt } from '../receipt/receipt.ts';
 import type { Redactor } from '../receipt/redact.ts';
@@ -13,10 +14,10 @@ import { runEvent } from '../receipt/telemetry.ts';
 import { type FileProblem, writeDurably } from '../store/durable-file.ts';
 import { appendTelemetry } from '../store/telemetry.ts';
 import type { RunVerdict } from '../verdict/outcome.ts';
-import type { Run } from './surroundings.ts';
+import type { Surroundings } from './surroundings.ts';
 
 export interface RecordRequest {
-  readonly run: Run;
+  readonly run: { readonly plan: PlannedRun; readonly around: Pick<Surroundings, 'now' | 'toolVersion'> };
   readonly verdict: RunVerdict;
   readonly attempts: readonly AttemptRecord[];
   readonly findings: readonly Finding[];
@@ -25,7 +26,7 @@ export interface RecordRequest {
   readonly lfs: boolean;
   readonly redactor: Redactor;
   readonly startedAt: Date;
-  readonly beganAt: number;
+  readonly durationMs: number;
   readonly telemetryPath: string;
   /** The first failure while the attempts' lines were written; null where there was none. */
   readonly telemetryProblem: FileProblem | null;
@@ -57,7 +58,7 @@ function downgraded(verdict: RunVerdict, code: FailureCode, problem: FileProblem
 export async function writeRecords(request: RecordRequest): Promise<Recorded> {
   const { run } = request;
   const endedAt = run.around.now();
-  const durationMs = performance.now() - request.beganAt;
+  const { durationMs } = request;
   let telemetry = request.telemetryProblem;
   let verdict = telemetry === null ? request.verdict : downgraded(request.verdict, 'TELEMETRY_LOG_FAILED', telemetry);
 

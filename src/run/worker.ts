@@ -37,7 +37,8 @@ export const isolationOf = (run: Run, containment: Containment): Isolation => ({
 });
 
 /** Value of AGENT_EXEC_ATTEMPT, by which leftover processes are known. */
-export const attemptMarker = ({ plan }: Pick<Run, 'plan'>, attemptId: string): string => `${plan.runId}/${attemptId}`;
+export const attemptMarker = ({ plan }: { readonly plan: { readonly runId: string } }, attemptId: string): string =>
+  `${plan.runId}/${attemptId}`;
 
 /** Login files that hold more than an empty object: two bytes of `{}` are no login. */
 export async function existingLoginFiles(paths: readonly string[]): Promise<string[]> {

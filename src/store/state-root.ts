@@ -16,6 +16,8 @@ const LONGEST_ROOT_BYTES = 512;
 /** What is wrong with a state root; `path` is the place that is wrong. */
 export type StateRootProblem =
   | { readonly kind: 'empty'; readonly path: string }
+  /** Nothing is there, and it was not to be made. */
+  | { readonly kind: 'missing'; readonly path: string }
   | { readonly kind: 'control-characters'; readonly path: string }
   | { readonly kind: 'too-long'; readonly path: string; readonly bytes: number; readonly limit: number }
   /** Some agents silently work elsewhere when a component of their folder starts with a dot. */
@@ -38,6 +40,8 @@ export interface StateRootRequest {
   readonly uid: number;
   /** Folders of the canonical repository (worktree, git directories), absolute. */
   readonly repositoryFolders: readonly string[];
+  /** Default true. False for whoever only looks: a place that is not there is `missing`. */
+  readonly make?: boolean;
 }
 
 const defaultStateRoot = (uid: number): string => `/tmp/agent-exec-${uid}`;
@@ -58,7 +62,7 @@ export async function openStateRoot(request: StateRootRequest): Promise<Result<s
     const path = place.value;
     const problem = nameProblem(path) ?? (await insideRepository(path, request.repositoryFolders));
     if (problem !== null) return err(problem);
-    const made = await makeIfMissing(path);
+    const made = request.make === false ? await missing(path) : await makeIfMissing(path);
     return made === null ? await inspect(path, request.uid) : err(made);
   } catch (error) {
     const { code, message } = fileProblem(error);
@@ -113,6 +117,16 @@ async function insideRepository(path: string, folders: readonly string[]): Promi
     }
   }
   return null;
+}
+
+async function missing(path: string): Promise<StateRootProblem | null> {
+  try {
+    await lstat(path);
+    return null;
+  } catch (error) {
+    if (fileProblem(error).code === 'ENOENT') return { kind: 'missing', path };
+    throw error;
+  }
 }
 
 async function makeIfMissing(path: string): Promise<StateRootProblem | null> {

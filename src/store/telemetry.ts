@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { err, ok, type Result } from '../model/result.ts';
-import type { TelemetryEvent } from '../model/telemetry.ts';
+import { type TelemetryEvent, telemetryEvent } from '../model/telemetry.ts';
 import { printableJson } from '../receipt/neutralise.ts';
 import { appendDurably, endsTorn } from './append.ts';
 import { type FileProblem, fileProblem } from './durable-file.ts';
@@ -41,6 +41,43 @@ export async function appendTelemetry(
     }
   } catch (error) {
     return err(fileProblem(error));
+  }
+}
+
+/** Which lines of a run are in the file already. A missing file has none; what cannot be read is a problem. */
+export async function loggedEvents(
+  path: string,
+  runId: string,
+): Promise<Result<{ readonly attempts: ReadonlySet<string>; readonly run: boolean }, FileProblem>> {
+  const attempts = new Set<string>();
+  let run = false;
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      if (!(await file.stat()).isFile()) return err(noFile(path));
+      for await (const line of file.readLines({ autoClose: false, encoding: 'utf8' })) {
+        if (!line.includes(runId)) continue;
+        const event = parseEvent(line);
+        if (event?.run_id !== runId) continue;
+        if (event.event === 'run') run = true;
+        else attempts.add(event.attempt_id);
+      }
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    const problem = fileProblem(error);
+    if (problem.code !== 'ENOENT') return err(problem);
+  }
+  return ok({ attempts, run });
+}
+
+function parseEvent(line: string): TelemetryEvent | null {
+  try {
+    return telemetryEvent.safeParse(JSON.parse(line)).data ?? null;
+  } catch {
+    // A torn line.
+    return null;
   }
 }
 

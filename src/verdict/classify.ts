@@ -31,8 +31,12 @@ const named = (paths: readonly string[]): string =>
 
 // --- failed-unknown: something cannot be proven
 
-const canonicalChanged: Rule = ({ canonical }) =>
-  canonical.workerCouldWrite && canonical.differences.length > 0
+/** First: whoever finished the run could only look at what was left. */
+const controllerLost: Rule = ({ controllerLost: what }) =>
+  what === null ? null : { code: 'CONTROLLER_LOST', message: `agent-exec died during the attempt (${what})` };
+
+const canonicalChanged: Rule = ({ canonical, controllerLost: lost }) =>
+  lost === null && canonical.workerCouldWrite && canonical.differences.length > 0
     ? {
         code: 'CANONICAL_CHANGED',
         message: `the canonical repository changed during the attempt (${named(canonical.differences.map((d) => `${d.what} ${d.path}`.trim()))}) and nothing kept the worker from doing it`,
@@ -222,6 +226,7 @@ const verificationFailed: Rule = ({ verification }) => {
 
 /** Precedence, top to bottom. */
 const RULES: readonly Rule[] = [
+  controllerLost,
   canonicalChanged,
   processSurvived,
   inventoryFailed,
@@ -271,7 +276,7 @@ function findingsOf(e: Evidence, code: AttemptCode): Finding[] {
     findings.push({ code: 'INVENTORY_FAILED', message: e.inventory.message, paths: e.inventory.paths });
   }
   if (e.inventory.kind !== 'none') findings.push(...e.inventory.findings);
-  if (e.canonical.differences.length > 0 && !e.canonical.workerCouldWrite) {
+  if (e.controllerLost === null && e.canonical.differences.length > 0 && !e.canonical.workerCouldWrite) {
     findings.push({
       code: 'CANONICAL_MOVED_BY_HOST',
       message: `the canonical repository changed during the attempt, which the worker could not have done: ${named(e.canonical.differences.map((d) => `${d.what} ${d.path}`.trim()))}`,

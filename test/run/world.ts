@@ -53,6 +53,8 @@ export interface CliOptions {
   readonly stdin?: string;
   /** Shell words before the tool takes over the process, such as `umask 0`. */
   readonly prelude?: string;
+  /** Another build than the usual one. */
+  readonly tool?: string;
   /** Gets the child, for signals. */
   readonly onStart?: (child: ChildProcess) => void;
 }
@@ -265,7 +267,7 @@ custom_adapters:${adapters.length === 0 ? ' {}' : `\n${adapters.join('\n')}`}
     args: readonly string[],
     options: CliOptions = {},
   ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const command = [process.execPath, TOOL, ...args];
+    const command = [process.execPath, options.tool ?? TOOL, ...args];
     const [file = '', ...rest] =
       options.prelude === undefined ? command : ['/bin/sh', '-c', `${options.prelude}; exec "$@"`, 'sh', ...command];
     const child = spawn(file, rest, {

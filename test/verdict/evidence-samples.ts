@@ -59,6 +59,7 @@ export function evidence(over: Partial<Evidence> = {}): Evidence {
       quarantine: null,
     },
     verification: null,
+    controllerLost: null,
     cancelledAfterwards: false,
     cleanup: {
       kind: 'done',
