@@ -48,6 +48,9 @@ export function progressView(
 const ended = (event: Extract<ProgressEvent, { kind: 'attempt-ended' }>, clean: (text: string) => string): string =>
   `${event.attemptId}  ${event.verdict.state} ${event.verdict.code} after ${seconds(event.durationMs)}: ${clean(event.verdict.message).slice(0, 300)}`;
 
+const queued = (limit: number): string =>
+  `waiting: ${limit === 1 ? 'another run' : `${limit} other runs`} of this repository ${limit === 1 ? 'is' : 'are'} under way, as many as max_parallel of AGENT-EXECUTION.md allows`;
+
 function sparseView(io: CliIo, clean: (text: string) => string, now: () => number): ProgressView {
   let lastSpoke = now();
   let startedAt = now();
@@ -66,6 +69,10 @@ function sparseView(io: CliIo, clean: (text: string) => string, now: () => numbe
     switch (event.kind) {
       case 'run-started':
         say(`run ${event.runId}: ${event.candidates.join(', ')}`);
+        return;
+      case 'queued':
+        say(queued(event.limit));
+        activity = () => 'waiting for another run to end';
         return;
       case 'attempt-started':
         startedAt = now();
@@ -114,6 +121,9 @@ function liveView(clean: (text: string) => string, now: () => number): ProgressV
     switch (event.kind) {
       case 'run-started':
         line(`run ${event.runId}: ${event.candidates.join(', ')}`);
+        return;
+      case 'queued':
+        line(queued(event.limit));
         return;
       case 'attempt-started':
         attempt = `${event.attemptId} (${event.position} of ${event.of})`;

@@ -16,7 +16,7 @@ import { redactorFor } from '../run/credentials.ts';
 import { type Recovered, recoverRun } from '../run/recover.ts';
 import { allRuns, findRun } from '../store/find-run.ts';
 import type { RunDirectory } from '../store/run-directory.ts';
-import { readRunState } from '../store/run-state.ts';
+import { isClosed, readRunState } from '../store/run-state.ts';
 import type { CliIo } from './io.ts';
 import { type Explained, explainFindRun, explainRepository, explainStateRoot } from './problems.ts';
 import { existingStateRoot } from './surroundings.ts';
@@ -101,6 +101,7 @@ async function chosenRuns(
   if (!all.ok) return err(explainFindRun(all.error));
   const chosen: RunDirectory[] = [];
   for (const place of all.value) {
+    if (await isClosed(place)) continue;
     const { phase } = await readRunState(place);
     if (phase === 'unfinished' || phase === 'unknown') chosen.push(place);
   }

@@ -26,6 +26,7 @@ import { progressView, wordsBy } from './progress.ts';
 import { runAnswer } from './run-answer.ts';
 import { listenForSignals } from './signals.ts';
 import { stateRootFor, surroundingsOf } from './surroundings.ts';
+import { unfinishedNote, unfinishedRuns } from './unfinished.ts';
 
 interface RunOptions {
   readonly role: string;
@@ -144,6 +145,10 @@ async function execute(
   const signals = listenForSignals((signal) => {
     if (options.quiet !== true) io.note(`${signal}: stopping the worker and keeping its work\n`);
   });
+  if (options.quiet !== true) {
+    const unfinished = await unfinishedRuns(places.stateRoot, plan.repository.commonDir);
+    if (unfinished.length > 0) io.note(unfinishedNote(unfinished));
+  }
   if (plan.verify && plan.unit.verification.length === 0 && options.quiet !== true) {
     io.note('note: verification was asked for, and the unit names no verification command\n');
   }

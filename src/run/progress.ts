@@ -11,6 +11,8 @@ export type ProgressEvent =
       readonly directory: string;
       readonly candidates: readonly string[];
     }
+  /** As many runs of the repository as its configuration allows are under way: this one waits. */
+  | { readonly kind: 'queued'; readonly limit: number }
   | { readonly kind: 'attempt-started'; readonly attemptId: string; readonly position: number; readonly of: number }
   | { readonly kind: 'phase'; readonly attemptId: string; readonly phase: Phase }
   /** The worker did something readable; not redacted, not neutralised. */

@@ -3,7 +3,7 @@
  * workspaces left where they are. Every step can be repeated, so being killed here is no worse than the first time; a
  * lock makes two of them one after the other.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathsAtBase } from '../git/base-tree.ts';
 import { createHostStore } from '../git/host-store.ts';
@@ -70,7 +70,9 @@ export async function recoverRun(request: RecoverRequest): Promise<Recovered> {
   const { place } = request;
   const lockPath = join(place.path, LOCK);
   const seen = await readRunState(place);
-  if (seen.phase === 'running' && !existsSync(lockPath)) return { kind: 'running', controller: seen.controller };
+  // A lock is a symlink that leads nowhere.
+  if (seen.phase === 'running' && lstatSync(lockPath, { throwIfNoEntry: false }) === undefined)
+    return { kind: 'running', controller: seen.controller };
   const settled = settledAnswer(seen, request);
   if (settled !== null) return settled;
   const lock = await acquireLock(lockPath, { waitMs: request.waitMs ?? 60_000 });

@@ -17,6 +17,7 @@ import type { Redactor } from '../receipt/redact.ts';
 import { attemptEvent } from '../receipt/telemetry.ts';
 import { type FileProblem, writeDurably } from '../store/durable-file.ts';
 import { createJournal, type Journal } from '../store/journal.ts';
+import type { Lock } from '../store/lock.ts';
 import { createRunDirectory, type RunDirectory } from '../store/run-directory.ts';
 import { RECORDS_STEP } from '../store/run-state.ts';
 import { appendTelemetry } from '../store/telemetry.ts';
@@ -26,6 +27,7 @@ import { ATTEMPT_STEP } from './attempt-story.ts';
 import { clearGroundwork, layGroundwork } from './groundwork.ts';
 import { journalled, StateLostError, stateLost } from './journalled.ts';
 import { type Recorded, writeRecords } from './records.ts';
+import { takeSlot } from './slot.ts';
 import { type Run, type Surroundings, stoppedBy } from './surroundings.ts';
 
 export interface RunUnitRequest {
@@ -72,7 +74,8 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       usesLfs(plan.repository, request.baseTree),
     ]);
     await journal.note('survey', null, { dirty_paths: dirtyPaths, lfs });
-    const attempts = await tryCandidates(run, request);
+    const slot = await roomFor(run);
+    const attempts = await tryCandidates(run, request).finally(() => slot?.release());
     const left = await clearGroundwork(place.path);
     const verdict = judgeRun({
       attempts: attempts.results.map(({ candidate, verdict: one, evidence }) => ({
@@ -116,6 +119,17 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
   } finally {
     await journal.close();
   }
+}
+
+/** A run inside a run of this repository is refused anyway; it must not wait for the one that waits for it. */
+async function roomFor({ plan, around, journal, insideRun }: Run): Promise<Lock | null> {
+  if (insideRun !== null) return null;
+  const { maxParallel: limit } = plan;
+  const onWait = (): void => around.progress({ kind: 'queued', limit });
+  await journal.before('slot', null, { limit });
+  const slot = await takeSlot({ commonDir: plan.repository.commonDir, limit, stop: around.stop, onWait });
+  await journal.after('slot', null);
+  return slot;
 }
 
 /** Where the disk takes no more, nothing was started: what is there of it goes, and the answer is {@link StateLostError}. */

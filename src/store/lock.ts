@@ -22,9 +22,11 @@ export interface Lock {
 export interface LockOptions {
   /** How long to wait for the holder, default 10 s. Then the problem's code is `ELOCKED`. */
   readonly waitMs?: number;
+  /** A lock whose holder cannot be looked at (another container, another host) is given up by its age; default 60 s. */
+  readonly oldestUnknownMs?: number;
 }
 
-/** A lock whose holder cannot be looked at (another container, another host) is given up by its age: it is held for milliseconds. */
+/** Most locks are held for milliseconds. */
 const OLDEST_UNKNOWN_MS = 60_000;
 const LONGEST_PAUSE_MS = 5;
 
@@ -32,19 +34,23 @@ const LONGEST_PAUSE_MS = 5;
 export async function acquireLock(path: string, options: LockOptions = {}): Promise<Result<Lock, FileProblem>> {
   const waitMs = options.waitMs ?? 10_000;
   const mine = encode(selfIdentity());
+  const oldestUnknownMs = options.oldestUnknownMs ?? OLDEST_UNKNOWN_MS;
   const deadline = performance.now() + waitMs;
   try {
-    for (;;) {
+    for (let brokeLate = false; ; ) {
       if (await tryLink(mine, path)) return ok({ release: () => removeIf(path, mine) });
       const holder = await holderOf(path);
       const leftMs = deadline - performance.now();
-      if (leftMs <= 0) {
+      const stale = holder !== null && (await isStale(path, holder, oldestUnknownMs));
+      // Nobody waits for the dead, also where nobody was to wait at all.
+      if (leftMs <= 0 && (!stale || brokeLate)) {
         return err({
           code: 'ELOCKED',
           message: `${path} is held by ${holder ?? 'someone'} for longer than ${waitMs} ms`,
         });
       }
-      if (holder !== null && (await isStale(path, holder))) await breakLock(path, holder, leftMs);
+      brokeLate = leftMs <= 0;
+      if (stale) await breakLock(path, holder, Math.max(leftMs, 0));
       else await pause(Math.random() * LONGEST_PAUSE_MS);
     }
   } catch (error) {
@@ -86,13 +92,13 @@ async function holderOf(path: string): Promise<string | null> {
   }
 }
 
-async function isStale(path: string, holder: string): Promise<boolean> {
+async function isStale(path: string, holder: string, oldestUnknownMs: number): Promise<boolean> {
   const identity = decode(holder);
   const life = identity === null ? 'unknown' : lifeOf(identity);
   if (life !== 'unknown') return life === 'gone';
   try {
     const { mtimeMs } = await lstat(path);
-    return Date.now() - mtimeMs > OLDEST_UNKNOWN_MS;
+    return Date.now() - mtimeMs > oldestUnknownMs;
   } catch (error) {
     if (fileProblem(error).code === 'ENOENT') return false;
     throw error;

@@ -95,6 +95,29 @@ export async function readRunState(place: RunDirectory): Promise<RunState> {
   return { place, phase: phaseOf(journal, plan, receipt, controller), plan, journal, receipt, controller };
 }
 
+/** Enough of a journal's end for its last record. */
+const TAIL_BYTES = 4096;
+
+/** True where the journal's last word is that every record is written: most runs, told by one small read. */
+export async function isClosed(place: RunDirectory): Promise<boolean> {
+  try {
+    const file = await open(place.journal, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const { size } = await file.stat();
+      const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
+      await file.read(tail, 0, tail.length, size - tail.length);
+      const last = tail.toString('utf8').trimEnd().split('\n').at(-1) ?? '';
+      return recordsWritten(readJournal(Buffer.from(last)));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    // Whatever is the matter with it, a full look says.
+    fileProblem(error);
+    return false;
+  }
+}
+
 function phaseOf(
   journal: JournalReading,
   plan: PlanRecord | null,

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 export const DEATHS = ['before', 'torn', 'after'] as const;
-export type Death = (typeof DEATHS)[number];
 
 const COUNTER = `
 import { appendFileSync as __note, writeSync as __write } from 'node:fs';
