@@ -105,6 +105,10 @@ export default {
       stateOf(world),
     ];
     const done = await launch(world, [...command, ...places], { limitSeconds, signal, umask });
+    // A runner that was killed is judged by what its own repair makes of it.
+    if (done.signal !== null) {
+      await launch(world, [process.execPath, TOOL, 'recover', '--state-dir', stateOf(world)], { limitSeconds });
+    }
     const refs = world
       .git('for-each-ref', '--format=%(refname)', 'refs/agent-exec', 'refs/agent-exec-quarantine')
       .split('\n')
