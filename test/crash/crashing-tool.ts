@@ -1,7 +1,8 @@
 /**
  * The tool with death built in: at each place where it makes something durable (a journal record, a telemetry line, a
  * file put in place) it counts, and where AX_CRASH says so it kills itself. Three deaths a place: before, halfway through
- * an append (a torn line), after. The product itself knows nothing of this.
+ * an append (a torn line), after. Or the disk takes nothing any more from that place on. The product itself knows nothing
+ * of this.
  */
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,6 +21,9 @@ export async function crashing(what, bytes, fd, work) {
   if (process.env.AX_CRASH_LOG) __note(process.env.AX_CRASH_LOG, place + ' ' + what + '\\n');
   if (place === __at && __how === 'before') __die();
   if (place === __at && __how === 'torn') { if (fd !== null) __write(fd, bytes, 0, Math.floor(bytes.length / 2)); __die(); }
+  if (Number(place) >= Number(__at) && /^E[A-Z]+$/.test(__how)) {
+    throw Object.assign(new Error(__how + ': simulated'), { code: __how, syscall: 'write' });
+  }
   const result = await work();
   if (place === __at && __how === 'after') __die();
   return result;
@@ -61,7 +65,7 @@ export async function crashingTool(): Promise<string> {
               : source.replace(
                   'export async function writeDurably(',
                   `export const writeDurably: typeof writeReally = (path, bytes, options) =>
-                    crashing('file ' + path, null, null, () => writeReally(path, bytes, options));
+                    crashing('file ' + path, null, null, () => writeReally(path, bytes, options)).catch((error) => err(fileProblem(error)));
                   async function writeReally(`,
                 );
             if (wrapped !== source) replaced.push(path);

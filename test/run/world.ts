@@ -202,6 +202,7 @@ export class World {
       );
     const set = new Set(execution.map((line) => line.split(':')[0]));
     const defaults = [
+      'max_parallel: 1',
       'fallback_to_host: all-unavailable',
       'timeout_seconds: 60',
       'summary_bytes: 4096',
@@ -216,7 +217,6 @@ schema: agent-execution/v1
 execution:
   fresh_process_per_unit: true
   permission: run-everything
-  max_parallel: 1
 ${[...defaults, ...execution].map((line) => `  ${line}`).join('\n')}
 roles:
 ${role.length === 0 ? `  repair: [${names.join(', ')}]` : `  repair:\n    candidates: [${names.join(', ')}]\n${role.map((line) => `    ${line}`).join('\n')}`}
