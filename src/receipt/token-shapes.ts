@@ -26,6 +26,8 @@ const shape = (anchor: string, pattern: RegExp, holds?: (match: string) => boole
   ...(holds === undefined ? {} : { holds }),
 });
 
+/** A name in a program is all small letters. */
+const hasDigitOrUpper = (text: string): boolean => /[0-9A-Z]/.test(text);
 const hasDigit = (text: string): boolean => /[0-9]/.test(text);
 /** Keys have long unbroken runs; names of things have words between hyphens. */
 const isKeyLike = (text: string): boolean => hasDigit(text) && /[A-Za-z0-9]{16}/.test(text);
@@ -36,7 +38,7 @@ const SHAPES: readonly Shape[] = [
   // OpenAI, Anthropic, OpenRouter, DeepSeek, Moonshot and everyone who copied them.
   shape('sk-', /sk-(?:ant|proj|svcacct|admin|or|kimi)-[A-Za-z0-9_-]{10,}/),
   shape('sk-', /sk-[A-Za-z0-9_-]{20,}/, isKeyLike),
-  shape('gh', /gh[pousr]_[A-Za-z0-9]{20,}/),
+  shape('gh', /gh[pousr]_[A-Za-z0-9_]{20,}/),
   shape('github_pat_', /github_pat_[A-Za-z0-9_]{20,}/),
   shape('gl', /gl(?:pat|oas|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]{1,64}){0,3}/),
   shape('xox', /xox[a-z]-[A-Za-z0-9-]{10,}/),
@@ -49,7 +51,7 @@ const SHAPES: readonly Shape[] = [
   { anchor: 'AIza', pattern: new RegExp(`${LEFT_OF_BASE64}AIza[A-Za-z0-9_-]{30,}`, 'g') },
   shape('ya29.', /ya29\.[A-Za-z0-9_-]{20,}/),
   shape('GOCSPX-', /GOCSPX-[A-Za-z0-9_-]{20,}/),
-  shape('npm_', /npm_[A-Za-z0-9]{30,}/),
+  shape('npm_', /npm_[A-Za-z0-9_]{30,}/, hasDigitOrUpper),
   shape('hf_', /hf_[A-Za-z0-9]{30,}/),
   shape('eyJ', /eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4}/, isJwt),
   // Groq, xAI, Perplexity, Replicate, Cursor, Stripe, Docker, PyPI, SendGrid, Linear, DigitalOcean, Shopify, Vault, age.
@@ -63,11 +65,17 @@ const SHAPES: readonly Shape[] = [
   shape('dckr_', /dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}/),
   shape('pypi-', /pypi-[A-Za-z0-9_-]{50,}/),
   shape('SG.', /SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,}/),
-  shape('lin_api_', /lin_api_[A-Za-z0-9]{30,}/),
+  shape('lin_api_', /lin_api_[A-Za-z0-9_]{30,}/),
   shape('do', /do[opr]_v1_[0-9a-f]{40,}/),
   shape('shp', /shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32,}/),
-  shape('hvs.', /hvs\.[A-Za-z0-9_-]{20,}/),
+  shape('hv', /hv[sbr]\.[A-Za-z0-9_-]{20,}/),
   shape('AGE-SECRET-KEY-1', /AGE-SECRET-KEY-1[A-Z0-9]{40,}/),
+  // Notion, Grafana, Vercel, Databricks, Figma.
+  shape('ntn_', /ntn_[0-9]{11}[A-Za-z0-9]{30,}/),
+  shape('glsa_', /glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}/),
+  shape('vc', /vc[piark]_[A-Za-z0-9]{20,}/),
+  shape('dapi', /dapi[A-Fa-f0-9]{32}(?:-[0-9])?/),
+  shape('figd_', /figd_[A-Za-z0-9_-]{40,}/),
 
   // What stands where a credential belongs.
   { anchor: null, pattern: /(?<keep>\bbearer(?:\s|%20|[:=+]){1,4})[A-Za-z0-9._~+/=-]{16,}/gi, holds: hasDigit },
