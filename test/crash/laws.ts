@@ -17,7 +17,7 @@ w() { mkdir -p "$(dirname "$1")"; printf '%s' "$2" > "$1"; printf '%s %s\\n' "$1
 w src/a.txt first
 w src/new.txt second
 w build/ignored.bin third
-( setsid sh -c 'exec env -i sleep 60 @MARK@' >/dev/null 2>&1 & ) 2>/dev/null
+( setsid env -i /bin/sh -c 'sleep 60; : @MARK@' >/dev/null 2>&1 & ) 2>/dev/null
 w src/deep/er/last.txt fourth
 exit 0`;
 

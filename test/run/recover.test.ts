@@ -1,4 +1,5 @@
 /** `recover`: whose run it finishes, whose it leaves alone, and what it makes of what is left on disk. */
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -329,7 +330,7 @@ describe('a world that went on', () => {
 
 describe('processes', () => {
   const DAEMON = `
-( setsid env -i /bin/sh -c 'echo $$ > @D@/daemon; exec sleep 120 @MARK@' >/dev/null 2>&1 & )
+( setsid env -i /bin/sh -c 'echo $$ > @D@/daemon; sleep 120; : @MARK@' >/dev/null 2>&1 & )
 while ! test -s @D@/daemon; do sleep 0.02; done
 ${WRITES}`;
 
@@ -357,6 +358,14 @@ ${WRITES}`;
       },
     );
     expect(died.code).toBeNull();
-    await expectRecovered(world, before);
+    expect(existsSync(join(world.folder, 'daemon'))).toBe(true);
+    // What looks like the worker and carries nothing of the attempt.
+    const alike = spawn('sleep', ['120'], { cwd: world.repo, stdio: 'ignore' });
+    try {
+      await expectRecovered(world, before);
+      expect([alike.exitCode, alike.signalCode]).toEqual([null, null]);
+    } finally {
+      alike.kill('SIGKILL');
+    }
   });
 });
