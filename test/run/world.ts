@@ -335,7 +335,7 @@ custom_adapters:${adapters.length === 0 ? ' {}' : `\n${adapters.join('\n')}`}
     return Object.fromEntries(roots.flatMap((root) => [...photograph(Buffer.from(root))]));
   }
 
-  /** Command lines of live processes that carry this world's mark. */
+  /** Command lines of live processes that carry this world's mark, and of its workers. */
   leftovers(): string[] {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -344,7 +344,7 @@ custom_adapters:${adapters.length === 0 ? ' {}' : `\n${adapters.join('\n')}`}
           const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
           if ('ZX'.includes(stat[stat.lastIndexOf(')') + 2] ?? '')) return [];
           const words = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
-          return words.includes(this.mark) ? [words] : [];
+          return words.includes(this.mark) || words.includes(`${this.folder}/worker-`) ? [words] : [];
         } catch {
           // It ended between the listing and the look.
           return [];
