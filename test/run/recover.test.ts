@@ -131,6 +131,41 @@ describe('a run whose agent-exec was killed', () => {
     expect(world.git('log', '--format=%s', kept).split('\n')).toContain('one');
   });
 
+  test('in the midst of tidying up: what is already removed is in the commit', async () => {
+    const script = 'echo more >> src/a.txt; echo new > src/new.txt; exit 3';
+    const places = join(new World().folder, 'places');
+    const start = (world: World, env: Readonly<Record<string, string>>) => {
+      world.configure({ one: { script } });
+      const args = ['run', '--role', 'repair', '--quiet', '--unit', world.packet(), '--state-dir', world.state];
+      return world.cli(args, { tool, env });
+    };
+    await start(new World(), { AX_CRASH_LOG: places });
+    const lines = readFileSync(places, 'utf8').split('\n');
+    const at = lines.findIndex((line) => line.includes('"step":"cleanup","phase":"before"')) + 1;
+    const world = new World();
+    expect((await start(world, { AX_CRASH: `${at}:after` })).code).toBeNull();
+    const workspace = join(world.state, runsOf(world)[0] ?? '', 'attempts', '01-one', 'repo');
+    rmSync(join(workspace, 'src', 'new.txt'));
+    const before = world.canonical();
+    const attempt = attemptOf(await expectRecovered(world, before));
+    expect(world.git('show', `${attempt?.quarantine?.commit}:src/new.txt`)).toBe('new');
+    expect(attempt?.changes.map(({ path, status }) => [path, status])).toEqual([
+      ['src/a.txt', 'M'],
+      ['src/new.txt', 'A'],
+    ]);
+  });
+
+  test('what setup commands wrote is kept too, and said to be counted with the rest', async () => {
+    const world = new World();
+    const setup = world.script('setup', '#!/bin/sh\necho installed > src/setup.txt\n');
+    world.configure({ one: { script: WRITES } }, ['setup:', `  - [${setup}]`]);
+    const before = world.canonical();
+    await killedMidway(world);
+    const attempt = attemptOf(await expectRecovered(world, before));
+    expect(attempt?.findings.map(({ code }) => code)).toContain('SETUP_INCLUDED');
+    expect(world.git('show', `${attempt?.quarantine?.commit}:src/setup.txt`)).toBe('installed');
+  });
+
   test.each(['before the worker', 'with a success in its hands'])('%s', async (moment) => {
     const world = new World();
     world.configure({ one: { script: 'echo more >> src/a.txt' } });

@@ -176,6 +176,17 @@ describe('refused, and nothing is made or changed', () => {
   });
 });
 
+test('whoever only looks makes nothing, and needs no right to write', async () => {
+  const path = join(temporaryFolder(), 'root');
+  expect(await openRoot({ override: path, make: false })).toEqual({ ok: false, error: { kind: 'missing', path } });
+  expect(readdirSync(join(path, '..'))).toEqual([]);
+  mkdirSync(path);
+  chmodSync(path, 0o500);
+  expect(await openRoot({ override: path, make: false })).toEqual({ ok: true, value: path });
+  chmodSync(path, 0o755);
+  expect(await openRoot({ override: path, make: false })).toMatchObject({ error: { kind: 'open-permissions' } });
+});
+
 test('the default is one folder a user in /tmp', async () => {
   const opened = await openRoot({ uid: uid + 0, override: null });
   const shown = opened.ok ? opened.value : opened.error.path;
