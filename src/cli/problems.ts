@@ -18,6 +18,8 @@ export function explainRepository(problem: RepositoryProblem): Explained {
   switch (problem.kind) {
     case 'git-missing':
       return { code: 'GIT_MISSING', message: 'git is not on PATH. Install git and try again.' };
+    case 'git-not-run':
+      return { code: 'GIT_NOT_RUN', message: `git --version gave no answer: ${problem.message}` };
     case 'git-too-old':
       return {
         code: 'GIT_TOO_OLD',
@@ -62,20 +64,20 @@ export function explainRepository(problem: RepositoryProblem): Explained {
   }
 }
 
-/** Why `--base` names no commit to start from. */
-export function explainBase(problem: BaseProblem): Explained {
+/** Why a revision names no commit; `flag` is the one that named it. */
+export function explainBase(problem: BaseProblem, flag = '--base'): Explained {
   switch (problem.kind) {
     case 'refused':
-      return { code: 'BASE_INVALID', message: `--base ${JSON.stringify(problem.rev)} is not a revision.` };
+      return { code: 'BASE_INVALID', message: `${flag} ${JSON.stringify(problem.rev)} is not a revision.` };
     case 'unknown':
-      return { code: 'BASE_UNKNOWN', message: `--base ${problem.rev} names no commit of this repository.` };
+      return { code: 'BASE_UNKNOWN', message: `${flag} ${problem.rev} names no commit of this repository.` };
     case 'ambiguous':
       return {
         code: 'BASE_AMBIGUOUS',
-        message: `--base ${problem.rev} is ambiguous: ${problem.message} Give its full name.`,
+        message: `${flag} ${problem.rev} is ambiguous: ${problem.message} Give its full name.`,
       };
     case 'not-a-commit':
-      return { code: 'BASE_INVALID', message: `--base ${problem.rev} is not a commit: ${problem.message}` };
+      return { code: 'BASE_INVALID', message: `${flag} ${problem.rev} is not a commit: ${problem.message}` };
     case 'partial-clone-incomplete':
       return {
         code: 'PARTIAL_CLONE',
@@ -181,7 +183,7 @@ export function explainFindRun(problem: FindRunProblem): Explained {
     case 'ambiguous':
       return {
         code: 'RUN_AMBIGUOUS',
-        message: `${JSON.stringify(problem.wanted)} begins ${problem.count} runs: ${problem.matches.join(', ')}${problem.count > problem.matches.length ? ' ...' : ''}. Give more of the id.`,
+        message: `${JSON.stringify(problem.wanted)} begins ${problem.count} runs: ${problem.matches.join(', ')}${problem.count > problem.matches.length ? ' and more' : ''}. Give more of the id.`,
       };
     case 'unreadable':
       return { code: 'STATE_ROOT_INVALID', message: `${problem.stateRoot} cannot be read: ${problem.message}` };

@@ -33,6 +33,34 @@ const COMMANDS: Record<string, CommandEntry> = {
     about: 'finish runs whose agent-exec died',
     load: async (io) => (await import('./recover.ts')).recoverCommand(io),
   },
+  runs: {
+    about: 'list runs: what came of each and what is kept',
+    load: async (io) => (await import('./runs.ts')).runsCommand(io),
+  },
+  show: {
+    about: 'tell what happened in a run, and what to do next',
+    load: async (io) => (await import('./show.ts')).showCommand(io),
+  },
+  logs: {
+    about: 'print what the workers of a run printed',
+    load: async (io) => (await import('./logs.ts')).logsCommand(io),
+  },
+  diff: {
+    about: 'show what a run changed',
+    load: async (io) => (await import('./diff.ts')).diffCommand(io),
+  },
+  apply: {
+    about: "put a run's change into the checkout, or make a branch of it",
+    load: async (io) => (await import('./apply.ts')).applyCommand(io),
+  },
+  gc: {
+    about: 'remove the state of finished runs',
+    load: async (io) => (await import('./gc.ts')).gcCommand(io),
+  },
+  receipt: {
+    about: 'verify receipts, or make a card of one',
+    load: async (io) => (await import('./receipt.ts')).receiptCommand(io),
+  },
   refused: {
     about: "whether a CLI's log shows that its provider refused",
     load: async (io) => (await import('./refused.ts')).refusedCommand(io),

@@ -88,8 +88,8 @@ async function readLog(pieces: LogPieces, read: (line: string) => void): Promise
     read(first && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line);
     first = false;
   };
-  const giveLines = (block: string | null): void => {
-    if (block !== null) linesOf(block).forEach(give);
+  const giveLines = (blocks: readonly Buffer[]): void => {
+    for (const block of blocks) linesOf(block).forEach(give);
   };
   try {
     for await (const piece of pieces) {

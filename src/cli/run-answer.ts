@@ -4,13 +4,13 @@
  */
 import type { RunOutcome } from '../model/codes.ts';
 import type { Receipt } from '../model/receipt.ts';
-import { unreachable } from '../model/result.ts';
 import type { Summary } from '../model/summary.ts';
 import { neutralise } from '../receipt/neutralise.ts';
+import { nextCommand, shellWord } from './next-command.ts';
+import { type NextStep, nextSteps } from './next-steps.ts';
 
 const display = (path: Summary['changed_paths'][number]): string => (typeof path === 'string' ? path : path.display);
 const oneLine = (text: string): string => neutralise(text).replaceAll('\n', '\\n');
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 const HEADLINES: Record<RunOutcome, string> = {
   success: 'success',
@@ -22,40 +22,39 @@ const HEADLINES: Record<RunOutcome, string> = {
   cancelled: 'cancelled',
 };
 
-function nextSteps(summary: Summary, receipt: Receipt | null): string[] {
-  const base = receipt?.repository.base.slice(0, 12) ?? 'BASE';
-  const ref = summary.transport?.ref;
-  const kept = summary.quarantine.map((name) => `see     git diff ${base} ${name}`);
-  switch (summary.outcome) {
-    case 'success':
-      return ref === undefined ? [] : [`see     git show ${ref}`, `take    git merge --ff-only ${ref}`];
-    case 'evidence-failed':
-      return ref === undefined ? [] : [`see     git show ${ref}`];
-    case 'host-fallback-authorized':
-      return [`allowed ${(summary.host_fallback?.allowed_paths ?? []).slice(0, 8).join(' ')}`];
-    case 'blocked':
-    case 'exhausted':
-    case 'cancelled':
-    case 'invalid-config':
-      return kept;
-    default:
-      return unreachable(summary.outcome);
-  }
+/** As many as fit a short answer; `show` has them all. */
+const SHOWN_STEPS = 3;
+
+/** What leads to the work, in commands, most useful first; at the end the one that tells everything. */
+export function commandsAfter(receipt: Receipt, isStored: boolean, stateDir: string | undefined): NextStep[] {
+  const steps = nextSteps(receipt, { isStored, stateDir, elsewhere: null })
+    .filter(({ command }) => command !== null)
+    .slice(0, SHOWN_STEPS);
+  if (!isStored || receipt.outcome === 'success') return steps;
+  return [...steps, { command: nextCommand(['show', receipt.run_id], { stateDir }), why: 'all that is known' }];
 }
 
 /** `summary` must already be redacted. Neutralised before it is cut, because escapes make text longer. */
-export function runAnswer(summary: Summary, receipt: Receipt | null, limit: number): string {
+export function runAnswer(
+  summary: Summary,
+  receipt: Receipt,
+  { limit, steps }: { readonly limit: number; readonly steps: readonly NextStep[] },
+): string {
   const lines = [HEADLINES[summary.outcome], `why     ${summary.reason.code}: ${summary.reason.message}`];
   if (summary.transport !== null) lines.push(`commit  ${summary.transport.commit} ${summary.transport.ref}`);
   if (summary.change_count > 0) {
     const shown = summary.changed_paths.slice(0, 10).map(display);
     const more = summary.change_count - shown.length;
-    lines.push(`paths   ${shown.map(quoted).join(' ')}${more > 0 ? ` and ${more} more` : ''}`);
+    lines.push(`paths   ${shown.map(shellWord).join(' ')}${more > 0 ? ` and ${more} more` : ''}`);
   }
   for (const ref of summary.quarantine) lines.push(`kept    ${ref}`);
-  for (const path of summary.retained) lines.push(`kept    ${quoted(path)}`);
-  if (summary.receipt !== null) lines.push(`receipt ${quoted(summary.receipt)}`);
-  lines.push(...nextSteps(summary, receipt));
+  for (const path of summary.retained) lines.push(`kept    ${shellWord(path)}`);
+  if (summary.receipt !== null) lines.push(`receipt ${shellWord(summary.receipt)}`);
+  lines.push(...steps.map(({ command, why }) => `next    ${command}   # ${why}`));
+  if (summary.transport !== null) lines.push(`or      git merge --ff-only ${summary.transport.ref}`);
+  if (receipt.outcome === 'host-fallback-authorized') {
+    lines.push(`allowed ${receipt.unit.allowed_paths.slice(0, 8).join(' ')}`);
+  }
   if (summary.telemetry_logged === false) lines.push('note    telemetry could not be written');
   return clip(`${lines.map(oneLine).join('\n')}\n`, limit);
 }

@@ -1,19 +1,20 @@
 /** `agent-exec run`: one unit through the candidates of a role. Checks everything first, then acts, then answers. */
 import { resolve } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { builtInAdapters } from '../adapters/registry.ts';
 import { isIgnoredNow } from '../git/ignored-now.ts';
 import { EXIT } from '../model/codes.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Plan } from '../model/plan.ts';
-import { err, ok, type Result, unreachable } from '../model/result.ts';
+import { ok, type Result, unreachable } from '../model/result.ts';
 import type { Summary } from '../model/summary.ts';
+import { RESULT_CONTRACTS } from '../model/worker-result.ts';
+import { descriptorShortage } from '../process/shortage.ts';
 import { neutralise } from '../receipt/neutralise.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { fitSummary, summarise } from '../receipt/summary.ts';
-import { readRegularFile } from '../run/config-file.ts';
 import { redactorFor } from '../run/credentials.ts';
-import { type Prepared, type PrepareProblem, prepareRun, type UnitSource } from '../run/prepare.ts';
+import { type Prepared, type PrepareProblem, prepareRun } from '../run/prepare.ts';
 import { runUnit } from '../run/run.ts';
 import { checkReceiptPath, type ReceiptPathProblem } from '../store/receipt-path.ts';
 import { newRunId } from '../store/run-directory.ts';
@@ -21,22 +22,17 @@ import { telemetryPath } from '../store/telemetry.ts';
 import { diagnosticsText } from './diagnostics.ts';
 import { dryRunJson, dryRunText } from './dry-run.ts';
 import type { CliIo } from './io.ts';
+import { resultAnswer } from './print-result.ts';
 import { type Explained, explainBase, explainReceiptPath, explainRepository, explainStateRoot } from './problems.ts';
 import { progressView, wordsBy } from './progress.ts';
-import { runAnswer } from './run-answer.ts';
+import { commandsAfter, runAnswer } from './run-answer.ts';
 import { listenForSignals } from './signals.ts';
 import { stateRootFor, surroundingsOf } from './surroundings.ts';
 import { unfinishedNote, unfinishedRuns } from './unfinished.ts';
+import { type UnitOptions, unitSource } from './unit-source.ts';
 
-interface RunOptions {
+interface RunOptions extends UnitOptions {
   readonly role: string;
-  readonly unit?: string;
-  readonly goal?: string;
-  readonly allow?: readonly string[];
-  readonly verifyCmd?: readonly string[];
-  readonly constraint?: readonly string[];
-  readonly timeout?: string;
-  readonly unitId?: string;
   readonly base?: string;
   readonly verify?: boolean;
   readonly receipt?: string;
@@ -45,10 +41,10 @@ interface RunOptions {
   readonly repo?: string;
   readonly dryRun?: boolean;
   readonly json?: boolean;
+  readonly print?: 'result';
   readonly quiet?: boolean;
 }
 
-const MAX_PACKET_BYTES = 16 * 1024 * 1024;
 /** Where the policy's own bound is not known yet. */
 const DEFAULT_SUMMARY_BYTES = 4096;
 
@@ -63,6 +59,8 @@ Examples:
       --verify-cmd '["npm","test"]' --verify
   $ agent-exec run --role implementation --unit unit.json --json --receipt out/receipt.json
   $ make-unit | agent-exec run --role test --unit - --dry-run
+  $ agent-exec run --role repair --ledger ledger.json --milestone m3 --blocker "$(tail -50 test.log)" \\
+      --print result
 
 Exit codes: 0 success, 1 a bug, 2 usage, 3 invalid configuration, 4 exhausted, 5 the host may do
 the unit itself, 6 blocked (a person must look), 7 records not written, 129/130/143 cancelled.`;
@@ -73,6 +71,9 @@ export function runCommand(io: CliIo): Command {
     .description('Hands one unit to the candidates of a role, in order, until one has done it provably.')
     .requiredOption('--role <name>', 'role of AGENT-EXECUTION.md', nonEmpty)
     .option('--unit <file>', 'packet (JSON); - reads stdin', nonEmpty)
+    .option('--ledger <file>', 'ledger (JSON or JSON Lines), only read (default: AGENT_EXEC_LEDGER)', nonEmpty)
+    .option('--milestone <id>', 'the milestone of the ledger whose unit is to be done', nonEmpty)
+    .option('--blocker <text>', "what was seen to fail; goes into the context of the ledger's unit", nonEmpty)
     .option('--goal <text>', 'inline unit: what is wanted')
     .option('--allow <path...>', 'inline unit: paths that may change')
     .option('--verify-cmd <json...>', 'inline unit: commands, each as a JSON list')
@@ -87,6 +88,11 @@ export function runCommand(io: CliIo): Command {
     .option('--repo <path>', 'repository (default: the one that encloses the current folder)')
     .option('--dry-run', 'print the plan and start nothing')
     .option('--json', 'answer with one JSON object')
+    .addOption(
+      new Option('--print <what>', "print only the worker's validated result, as JSON")
+        .choices(['result'])
+        .conflicts(['json', 'dryRun']),
+    )
     .option('--quiet', 'no progress on stderr')
     .addHelpText('after', AFTER_HELP);
   return command.action(async (options: RunOptions) => {
@@ -96,6 +102,8 @@ export function runCommand(io: CliIo): Command {
 }
 
 async function run(io: CliIo, options: RunOptions, usage: (message: string) => never): Promise<void> {
+  const short = descriptorShortage();
+  if (short !== null) return refuse(io, options, { code: 'RESOURCES_EXHAUSTED', message: short }, []);
   const unit = await unitSource(io, options);
   if (!unit.ok) {
     return unit.error.kind === 'usage' ? usage(unit.error.message) : refuse(io, options, unit.error.explained, []);
@@ -117,6 +125,11 @@ async function run(io: CliIo, options: RunOptions, usage: (message: string) => n
     io.note(diagnosticsText(prepared.value.warnings, { enabled: false }));
   }
 
+  if (options.print === 'result' && plan.role.result === null) {
+    return usage(
+      `--print result: the role ${plan.role.name} asks its workers for no result. Give it one in AGENT-EXECUTION.md, such as result: ${RESULT_CONTRACTS[0]}.`,
+    );
+  }
   const receiptPath = await receiptPlace(io, options, prepared.value);
   if (!receiptPath.ok) return usage(explainReceiptPath(receiptPath.error).message);
   if (options.dryRun === true) {
@@ -130,14 +143,18 @@ async function run(io: CliIo, options: RunOptions, usage: (message: string) => n
     repository.commonDir,
   ]);
   if (!stateRoot.ok) return refuse(io, options, explainStateRoot(stateRoot.error), []);
-  await execute(io, options, prepared.value, { stateRoot: stateRoot.value, receiptPath: receiptPath.value });
+  await execute(io, options, prepared.value, {
+    stateRoot: stateRoot.value,
+    receiptPath: receiptPath.value,
+    ledger: unit.value.kind === 'ledger' ? unit.value.path : null,
+  });
 }
 
 async function execute(
   io: CliIo,
   options: RunOptions,
   prepared: Prepared,
-  places: { readonly stateRoot: string; readonly receiptPath: string | null },
+  places: { readonly stateRoot: string; readonly receiptPath: string | null; readonly ledger: string | null },
 ): Promise<void> {
   const { plan } = prepared;
   const redactor = planRedactor(plan, io);
@@ -157,7 +174,10 @@ async function execute(
       plan,
       baseTree: prepared.baseTree,
       findings: prepared.findings,
-      around: surroundingsOf(io, signals.stop, view.report),
+      around: {
+        ...surroundingsOf(io, signals.stop, view.report),
+        alsoReadOnly: places.ledger === null ? [] : [places.ledger],
+      },
       stateRoot: places.stateRoot,
       telemetryPath:
         options.telemetry === undefined
@@ -169,59 +189,25 @@ async function execute(
     view.end();
     if (!done.ok) {
       const { path, problem } = done.error;
+      if (problem.code === 'RESOURCES_EXHAUSTED') return await refuse(io, options, problem, []);
       const message = `${path} cannot be written: ${problem.message}. Free some space, or choose another state root with --state-dir.`;
       return await refuse(io, options, { code: 'STATE_ROOT_INVALID', message }, []);
     }
     const { receipt, receiptPath } = done.value;
-    const summary = summarise(receipt, receiptPath);
+    const steps = commandsAfter(receipt, receiptPath !== null, options.stateDir);
+    const commands = steps.flatMap(({ command }) => command ?? []);
+    const summary = summarise(receipt, receiptPath, commands);
     const limit = plan.limits.summaryBytes;
     io.exit(receipt.exit_code);
-    await io.out(options.json === true ? fitSummary(summary, limit) : runAnswer(summary, receipt, limit));
+    if (options.print === 'result') {
+      const { stream, text } = resultAnswer(receipt, summary, limit);
+      return stream === 'stdout' ? await io.out(text) : io.note(text);
+    }
+    await io.out(options.json === true ? fitSummary(summary, limit) : runAnswer(summary, receipt, { limit, steps }));
   } finally {
     view.end();
     signals.release();
   }
-}
-
-type UnitTrouble =
-  | { readonly kind: 'usage'; readonly message: string }
-  | { readonly kind: 'unreadable'; readonly explained: Explained };
-
-async function unitSource(io: CliIo, options: RunOptions): Promise<Result<UnitSource, UnitTrouble>> {
-  const wrong = (message: string): Result<never, UnitTrouble> => err({ kind: 'usage', message });
-  const inline = ['goal', 'allow', 'verifyCmd', 'constraint', 'timeout', 'unitId'] as const;
-  const given = inline.filter((name) => options[name] !== undefined);
-  if (options.unit !== undefined) {
-    if (given.length > 0) return wrong('--unit and the flags of an inline unit exclude each other.');
-    return readPacket(io, options.unit);
-  }
-  if (options.goal === undefined) return wrong('give the unit with --unit FILE, or with --goal TEXT --allow PATH.');
-  if (options.allow === undefined) return wrong('an inline unit needs --allow PATH: what may it change?');
-  return ok({
-    kind: 'inline',
-    flags: {
-      goal: options.goal,
-      allow: options.allow,
-      verifyCmd: options.verifyCmd ?? [],
-      constraint: options.constraint ?? [],
-      timeout: options.timeout,
-      unitId: options.unitId,
-    },
-  });
-}
-
-/** The packet's bytes; a file that cannot be read is an invalid packet, whoever is to blame. */
-async function readPacket(io: CliIo, name: string): Promise<Result<UnitSource, UnitTrouble>> {
-  const refused = (message: string): Result<never, UnitTrouble> =>
-    err({ kind: 'unreadable', explained: { code: 'UNIT_UNREADABLE', message } });
-  if (name === '-') {
-    const bytes = await io.stdin(MAX_PACKET_BYTES);
-    if (bytes === null) return refused(`the packet on stdin is larger than ${MAX_PACKET_BYTES} bytes`);
-    return ok({ kind: 'packet', file: '<stdin>', bytes });
-  }
-  const read = readRegularFile(resolve(io.cwd(), name), MAX_PACKET_BYTES);
-  if (read.ok) return ok({ kind: 'packet', file: name, bytes: read.value });
-  return refused(`--unit ${name} cannot be read (${read.error}). Name a JSON file, or - for stdin.`);
 }
 
 async function receiptPlace(
@@ -299,6 +285,7 @@ async function refuse(io: CliIo, options: RunOptions, why: Explained, findings: 
     transport: null,
     quarantine: [],
     retained: [],
+    next: [],
     change_count: 0,
     changed_paths: [],
     truncated: false,

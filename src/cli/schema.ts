@@ -4,14 +4,20 @@
  */
 import { Argument, Command } from 'commander';
 import * as z from 'zod';
+import { applyReport } from '../model/apply.ts';
 import { policy } from '../model/config.ts';
+import { gcReport } from '../model/gc.ts';
+import { ledger } from '../model/ledger.ts';
 import { liveReport, probeReport } from '../model/probe.ts';
 import { receipt } from '../model/receipt.ts';
+import { receiptVerification } from '../model/receipt-verify.ts';
 import { recovery } from '../model/recovery.ts';
 import { refused } from '../model/refused.ts';
+import { runList } from '../model/runs.ts';
 import { summary } from '../model/summary.ts';
 import { telemetryEvent } from '../model/telemetry.ts';
 import { unit } from '../model/unit.ts';
+import { resultContract } from '../model/worker-result.ts';
 import { printableJson } from '../receipt/neutralise.ts';
 import type { CliIo } from './io.ts';
 
@@ -24,7 +30,14 @@ const SCHEMAS = {
   refused: { definition: refused, io: 'output' },
   probe: { definition: probeReport, io: 'output' },
   'probe-live': { definition: liveReport, io: 'output' },
+  apply: { definition: applyReport, io: 'output' },
+  gc: { definition: gcReport, io: 'output' },
+  'receipt-verify': { definition: receiptVerification, io: 'output' },
   recovery: { definition: recovery, io: 'output' },
+  runs: { definition: runList, io: 'output' },
+  ledger: { definition: ledger, io: 'input' },
+  'repair-result': { definition: resultContract('repair-result/v1').schema, io: 'input' },
+  'review-report': { definition: resultContract('review-report/v1').schema, io: 'input' },
 } as const satisfies Record<string, { readonly definition: z.ZodType; readonly io: 'input' | 'output' }>;
 type SchemaName = keyof typeof SCHEMAS;
 const NAMES = Object.keys(SCHEMAS) as SchemaName[];

@@ -1,6 +1,6 @@
 /** `agent-exec validate`: checks the configuration and says everything that is wrong with it. Contacts nobody. */
 import { existsSync, statSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { type ParsedPolicy, parsePolicy } from '../config/policy.ts';
 import { EXIT } from '../model/codes.ts';
@@ -10,6 +10,7 @@ import { printableJson } from '../receipt/neutralise.ts';
 import { CONFIG_FILE, configDigest, fileFinding, readConfigFile, repositoryReader } from '../run/config-file.ts';
 import { countFindings, diagnosticsGithub, diagnosticsText, FORMATS, type Format } from './diagnostics.ts';
 import { showable } from './excerpt.ts';
+import { githubPath } from './github-path.ts';
 import type { CliIo } from './io.ts';
 import { type Explained, explainRepository } from './problems.ts';
 
@@ -114,7 +115,7 @@ async function write(io: CliIo, subject: Subject, { result, digest }: Checked, f
       return io.out(`${printableJson(answer, 2)}\n`);
     }
     case 'github':
-      return io.out(diagnosticsGithub(findings, () => githubPath(io, subject)) + summary);
+      return io.out(diagnosticsGithub(findings, () => githubPath(io, subject.path, subject.shownAs)) + summary);
     case 'text': {
       const plain = (io.env.NO_COLOR ?? '') !== '' || io.env.TERM === 'dumb';
       const text = diagnosticsText(findings, { enabled: io.stdoutIsTerminal && !plain });
@@ -133,14 +134,6 @@ function summaryLine({ shownAs }: Subject, result: Result<ParsedPolicy, Diagnost
     count(Object.keys(policy.profiles).length, 'profile'),
   ];
   return `${file}: valid (${[...facts, ...(warnings.length > 0 ? [countFindings(warnings)] : []), digest].join(', ')})`;
-}
-
-/** Annotations name files from the top of the checkout. */
-function githubPath(io: CliIo, { path, shownAs }: Subject): string {
-  const workspace = io.env.GITHUB_WORKSPACE;
-  if (path === null || workspace === undefined || workspace === '') return shownAs;
-  const inside = relative(workspace, path);
-  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? shownAs : inside;
 }
 
 function isFolder(path: string): boolean {

@@ -15,6 +15,8 @@ const MINIMUM_GIT = '2.38.0';
 
 export type RepositoryProblem =
   | { readonly kind: 'git-missing' }
+  /** It is there and gave no answer: no descriptor left for it, no memory, no time. */
+  | { readonly kind: 'git-not-run'; readonly message: string }
   | { readonly kind: 'git-too-old'; readonly version: string; readonly minimum: string }
   | { readonly kind: 'path-missing'; readonly path: string }
   | { readonly kind: 'not-a-directory'; readonly path: string }
@@ -53,6 +55,7 @@ export async function discoverRepository(
     folder.ok ? askForPlaces(folder.value, hostEnv) : folder,
   ]);
   if (version.failure === 'not-found') return err({ kind: 'git-missing' });
+  if (version.code === null) return err({ kind: 'git-not-run', message: version.stderr });
   const found = /\d+(\.\d+)+/.exec(version.stdout.toString('utf8'))?.[0] ?? '';
   if (!atLeast(found, MINIMUM_GIT)) return err({ kind: 'git-too-old', version: found, minimum: MINIMUM_GIT });
   if (helpers.code === 0) learnHelpers(gitPath(), oneLine(helpers));

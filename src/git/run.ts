@@ -2,7 +2,8 @@
  * The only caller of git. Every call starts from an empty environment, names its repository explicitly and switches off
  * whatever could run a program or a prompt: hooks, fsmonitor, signing, pagers, replace refs, grafts, optional locks,
  * lazy fetches and every transport. Nothing is discovered and no user or system configuration is read; the two calls
- * that must read it (discovery, for `safe.directory`; the host's ignore file) say so with `userConfig`.
+ * that must read it (discovery, for `safe.directory`; the host's ignore file) say so with `userConfig`. What the host asks
+ * for in its own checkout (`apply`, `diff`) says so with `asHost`.
  * The program itself is chosen in `program.ts`.
  * Git gets a session of its own, so that a Ctrl-C meant for agent-exec does not end git halfway through a write.
  */
@@ -33,6 +34,11 @@ export interface GitCall {
   readonly literalPathspecs?: false;
   /** The host's environment, of which the places of user and system configuration are taken and nothing else. */
   readonly userConfig?: HostEnvironment;
+  /**
+   * The host's environment, where git does what the host asked for in the host's own checkout: their configuration,
+   * filters, attributes and merge drivers apply and find their programs. Hooks and fsmonitor stay off.
+   */
+  readonly asHost?: HostEnvironment;
 }
 
 export type HostEnvironment = Readonly<Record<string, string | undefined>>;
@@ -109,9 +115,60 @@ export function replacedGit(): string | null {
   return program === null ? null : replacedProgram(program);
 }
 
+/** What stays off even where git acts for the host. */
+const HOST_CONFIG: readonly (readonly [string, string])[] = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.quotePath', 'false'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['advice.graftFileDeprecated', 'false'],
+];
+/** Of the host's GIT_* variables: where its configuration is, and its pager. Others name repositories, programs, traces. */
+const HOST_VARIABLES = [
+  'GIT_CONFIG_GLOBAL',
+  'GIT_CONFIG_SYSTEM',
+  'GIT_CONFIG_NOSYSTEM',
+  'GIT_ATTR_NOSYSTEM',
+  'GIT_PAGER',
+];
+
+/** All of the host's environment but what would lead git to another repository. */
+function hostEnvironment(host: HostEnvironment): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(host)) {
+    if (value !== undefined && (!name.startsWith('GIT_') || HOST_VARIABLES.includes(name))) env[name] = value;
+  }
+  return {
+    ...env,
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_GRAFT_FILE: '/dev/null',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_NO_LAZY_FETCH: '1',
+  };
+}
+
 /** The environment of every host git call. */
 function environment(call: GitCall, helpers: string | null): Record<string, string> {
-  const env: Record<string, string> = {
+  const env = call.asHost === undefined ? sealedEnvironment(call, helpers) : hostEnvironment(call.asHost);
+  if (call.literalPathspecs !== false) env.GIT_LITERAL_PATHSPECS = '1';
+  const config = [...(call.asHost === undefined ? CONFIG : HOST_CONFIG), ...(call.config ?? [])];
+  env.GIT_CONFIG_COUNT = String(config.length);
+  config.forEach(([key, value], i) => {
+    env[`GIT_CONFIG_KEY_${i}`] = key;
+    env[`GIT_CONFIG_VALUE_${i}`] = value;
+  });
+  if (call.gitDir !== null) env.GIT_DIR = call.gitDir;
+  if (call.objectsDir !== undefined) env.GIT_OBJECT_DIRECTORY = call.objectsDir;
+  if (call.workTree !== undefined) env.GIT_WORK_TREE = call.workTree;
+  if (call.indexFile !== undefined) env.GIT_INDEX_FILE = call.indexFile;
+  return env;
+}
+
+/** Nothing of the host's but, where the call asks for it, the places of its configuration. */
+function sealedEnvironment(call: GitCall, helpers: string | null): Record<string, string> {
+  return {
     // For a git that is a script: the system's programs, and none of a folder that a worker may have filled.
     PATH: '/usr/bin:/bin',
     ...(helpers === null ? {} : { GIT_EXEC_PATH: helpers }),
@@ -120,7 +177,6 @@ function environment(call: GitCall, helpers: string | null): Record<string, stri
     GIT_ATTR_NOSYSTEM: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_GRAFT_FILE: '/dev/null',
-    ...(call.literalPathspecs === false ? {} : { GIT_LITERAL_PATHSPECS: '1' }),
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
     GIT_NO_LAZY_FETCH: '1',
@@ -134,17 +190,6 @@ function environment(call: GitCall, helpers: string | null): Record<string, stri
     GIT_COMMITTER_NAME: IDENTITY.NAME,
     GIT_COMMITTER_EMAIL: IDENTITY.EMAIL,
   };
-  const config = [...CONFIG, ...(call.config ?? [])];
-  env.GIT_CONFIG_COUNT = String(config.length);
-  config.forEach(([key, value], i) => {
-    env[`GIT_CONFIG_KEY_${i}`] = key;
-    env[`GIT_CONFIG_VALUE_${i}`] = value;
-  });
-  if (call.gitDir !== null) env.GIT_DIR = call.gitDir;
-  if (call.objectsDir !== undefined) env.GIT_OBJECT_DIRECTORY = call.objectsDir;
-  if (call.workTree !== undefined) env.GIT_WORK_TREE = call.workTree;
-  if (call.indexFile !== undefined) env.GIT_INDEX_FILE = call.indexFile;
-  return env;
 }
 
 /** Runs git and answers with whatever it did; never throws for an exit code. */
@@ -220,6 +265,27 @@ function failureOf(result: {
   if (result.isMaxBuffer) return 'output-too-large';
   if (result.isTerminated) return 'ended-by-signal';
   return result.code === 'ENOENT' ? 'not-found' : 'not-started';
+}
+
+/**
+ * Runs git with this process's own streams, for what a person looks at: a pager can only read its keys in the session of
+ * the terminal. `cwd`: where relative paths of the arguments start. Answers with the exit code, null where a signal ended
+ * git, or with why it was not started.
+ */
+export async function showGit(call: GitCall, cwd: string): Promise<{ readonly code: number | null } | string> {
+  const program = gitProgram(gitPath());
+  if (program === null) return 'there is no git in any absolute folder of PATH';
+  const result = await execa(program.file, call.args, {
+    cwd,
+    env: environment(call, program.helpers),
+    argv0: 'git',
+    extendEnv: false,
+    reject: false,
+    stdio: 'inherit',
+  });
+  if (result.exitCode === undefined && !result.isTerminated)
+    return result.originalMessage ?? 'git could not be started';
+  return { code: result.exitCode ?? null };
 }
 
 /** Runs git where failure is not an answer. Throws {@link GitError}. */

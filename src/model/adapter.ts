@@ -116,10 +116,11 @@ export interface WorkerReport {
 export interface EventReader {
   read(stream: Stream, line: string): readonly Observation[];
   /**
-   * Whole lines joined by newlines, to the same report as line by line, and quicker where they mean nothing. One list of
-   * observations for each line, but that lines of mere activity or of nothing may stand as one.
+   * The bytes of whole lines joined by newlines, to the same report as line by line, and quicker. One list of observations
+   * for each line, but that of lines that follow one another and mean activity or nothing the last may stand for all. The
+   * bytes are the reader's only until it returns.
    */
-  readBlock(stream: Stream, block: string): readonly (readonly Observation[])[];
+  readBlock(stream: Stream, block: Buffer): readonly (readonly Observation[])[];
   /**
    * The refusal that stands so far: of the events the last one told, where they told none the first of the plain lines.
    * Whatever comes of it, `report` decides. Costs nothing, so it may be asked after each line.

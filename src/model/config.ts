@@ -29,9 +29,6 @@ export const execution = z.strictObject({
     .max(2 ** 30),
 });
 
-/** What a role's `result` may name. */
-export const RESULT_CONTRACTS = ['repair-result/v1'] as const;
-
 export const roleMapping = z.strictObject({
   candidates: z.array(name).min(1),
   instructions: z.string().min(1).optional(),

@@ -24,6 +24,8 @@ const fullSummary = z.strictObject({
   transport: z.strictObject({ ref: refName, commit: oid }).nullable(),
   quarantine: z.array(refName),
   retained: z.array(z.string()),
+  /** Commands that lead to the work, most useful first. */
+  next: z.array(z.string()),
   change_count: count,
   changed_paths: z.array(recordedPath),
   /** True where something was shortened or left out to stay within the bound; the receipt has it all. */
@@ -43,6 +45,7 @@ export const summary = fullSummary
     transport: true,
     quarantine: true,
     retained: true,
+    next: true,
     change_count: true,
     changed_paths: true,
     telemetry_logged: true,

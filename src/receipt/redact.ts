@@ -7,7 +7,7 @@
 import { mapStrings } from './json-walk.ts';
 import { wellFormed } from './neutralise.ts';
 import { SHORTEST_SECRET, secretFinder } from './secret-values.ts';
-import { replaceRanges } from './text-range.ts';
+import { replaceRanges, type TextRange } from './text-range.ts';
 import { findTokenShapes } from './token-shapes.ts';
 
 export const REDACTED = '[redacted]';
@@ -15,6 +15,8 @@ export const REDACTED = '[redacted]';
 export interface Redactor {
   /** Redacted text without lone surrogates. Bound it afterwards: a secret cut in half is no longer found. */
   text(text: string): string;
+  /** The places of what `text` takes out, in no particular order; they may overlap. */
+  places(text: string): TextRange[];
   /** A JSON value with every string and every member name redacted. */
   value<T>(json: T): T;
 }
@@ -25,11 +27,8 @@ export interface Redactor {
  */
 export function createRedactor(options: { readonly secrets: readonly string[] }): Redactor {
   const findSecrets = secretFinder(options.secrets.filter((secret) => !REDACTED.includes(secret)));
-  const text = (given: string): string =>
-    wellFormed(
-      given.length < SHORTEST_SECRET
-        ? given
-        : replaceRanges(given, [...findSecrets(given), ...findTokenShapes(given)], REDACTED),
-    );
-  return { text, value: <T>(json: T) => mapStrings(json, text, { keys: 'change' }) as T };
+  const places = (given: string): TextRange[] =>
+    given.length < SHORTEST_SECRET ? [] : [...findSecrets(given), ...findTokenShapes(given)];
+  const text = (given: string): string => wellFormed(replaceRanges(given, places(given), REDACTED));
+  return { text, places, value: <T>(json: T) => mapStrings(json, text, { keys: 'change' }) as T };
 }

@@ -7,8 +7,11 @@ import type { Receipt } from '../model/receipt.ts';
 import type { FittedSummary, Summary } from '../model/summary.ts';
 import { printableJson } from './neutralise.ts';
 
-/** A summary in full of a finished run. `receiptPath` is null where the receipt could not be written. */
-export function summarise(receipt: Receipt, receiptPath: string | null): Summary {
+/**
+ * A summary in full of a finished run. `receiptPath` is null where the receipt could not be written; `next`: commands that
+ * lead to the work.
+ */
+export function summarise(receipt: Receipt, receiptPath: string | null, next: readonly string[]): Summary {
   const told = receipt.attempts.find(({ transport }) => transport !== null) ?? receipt.attempts.at(-1);
   return {
     schema: 'agent-exec-summary/v1',
@@ -23,6 +26,7 @@ export function summarise(receipt: Receipt, receiptPath: string | null): Summary
     transport: told?.transport ? { ref: told.transport.ref, commit: told.transport.commit } : null,
     quarantine: receipt.attempts.flatMap(({ quarantine }) => (quarantine === null ? [] : [quarantine.ref])),
     retained: receipt.attempts.flatMap(({ cleanup }) => cleanup.retained_path ?? []),
+    next: [...next],
     change_count: told?.change_count ?? 0,
     changed_paths: told?.changes.map(({ path }) => path) ?? [],
     truncated: told?.changes_truncated ?? false,
@@ -46,6 +50,7 @@ const FIELDS = [
   'transport',
   'quarantine',
   'retained',
+  'next',
   'change_count',
   'changed_paths',
   'truncated',
@@ -91,7 +96,7 @@ class Fitting {
   }
 
   /** As many items from the front (or the back) as fit; none: the field stays out, since an empty list says that there are none. */
-  takeList<K extends 'attempts' | 'retained' | 'quarantine' | 'changed_paths'>(
+  takeList<K extends 'attempts' | 'retained' | 'quarantine' | 'next' | 'changed_paths'>(
     name: K,
     items: Summary[K],
     from: 'front' | 'back',
@@ -156,12 +161,13 @@ export function fitSummary(full: Summary, limit: number): string {
   fitting.takeList('attempts', full.attempts, 'back');
   fitting.takeList('retained', full.retained, 'front');
   fitting.takeList('quarantine', full.quarantine, 'back');
+  fitting.takeList('next', full.next, 'front');
   fitting.take({ change_count: full.change_count });
   for (const name of ['unit_id', 'role', 'telemetry_logged'] as const) fitting.take({ [name]: full[name] });
   for (const name of ['transport', 'host_fallback', 'receipt', 'worker_result'] as const) {
     if (full[name] === null) fitting.take({ [name]: null });
   }
-  for (const name of ['attempts', 'retained', 'quarantine', 'changed_paths'] as const) {
+  for (const name of ['attempts', 'retained', 'quarantine', 'next', 'changed_paths'] as const) {
     if (full[name].length === 0) fitting.take({ [name]: [] });
   }
   fitting.takeMessage(reason, limit);

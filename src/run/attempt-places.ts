@@ -7,6 +7,10 @@ const LOGS = 'logs';
 const PROMPT = 'prompt.md';
 export const ATTEMPT_RECORDS: readonly string[] = [LOGS, PROMPT];
 
+/** Where an attempt's logs are. */
+export const logsFolder = (runDirectory: string, attemptId: string): string =>
+  join(runDirectory, 'attempts', attemptId, LOGS);
+
 export interface AttemptPlaces {
   readonly directory: string;
   /** The worker's TMPDIR, removed with the workspace. */
@@ -26,7 +30,7 @@ export interface AttemptPlaces {
 /** Makes the attempt's folders, 0700; its files are made by those who write them. Rejects with the system's error. */
 export async function makeAttemptPlaces(runDirectory: string, attemptId: string): Promise<AttemptPlaces> {
   const directory = join(runDirectory, 'attempts', attemptId);
-  const logs = join(directory, LOGS);
+  const logs = logsFolder(runDirectory, attemptId);
   const tmp = join(directory, 'tmp');
   for (const folder of [directory, logs, tmp]) await makePrivateFolder(folder);
   return {

@@ -4,7 +4,7 @@
  * lock makes two of them one after the other.
  */
 import { existsSync, lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathsAtBase } from '../git/base-tree.ts';
 import { createHostStore } from '../git/host-store.ts';
 import { copyIgnoreRules, hostExcludesFile } from '../git/ignore.ts';
@@ -22,13 +22,14 @@ import { type FileProblem, fileProblem, writeDurably } from '../store/durable-fi
 import { createJournal, type Journal, takeOverJournal } from '../store/journal.ts';
 import { acquireLock } from '../store/lock.ts';
 import { makePrivateFolder } from '../store/private-folder.ts';
-import type { RunDirectory } from '../store/run-directory.ts';
+import { type RunDirectory, workingFiles } from '../store/run-directory.ts';
 import { RECORDS_STEP, type RunState, readRunState } from '../store/run-state.ts';
 import { appendTelemetry, loggedEvents } from '../store/telemetry.ts';
 import { compileScope } from '../unit/scope.ts';
+import { removeTree } from '../workspace/remove-tree.ts';
 import type { AttemptStory } from './attempt-story.ts';
 import { attemptStories } from './attempt-story.ts';
-import { clearGroundwork, groundworkPlaces } from './groundwork.ts';
+import { groundworkPlaces } from './groundwork.ts';
 import { judgeRecovered } from './judge-recovered.ts';
 import { writeRecords } from './records.ts';
 import { type LostAttempt, recoverAttempt } from './recover-attempt.ts';
@@ -113,7 +114,7 @@ async function finish(state: RunState, request: RecoverRequest): Promise<Recover
       state.receipt.kind === 'valid'
         ? { receipt: await completeRecords(state.receipt.receipt, record, place), complete: true }
         : await account(state, record, request, journal.value);
-    await clearGroundwork(place.path);
+    await clearWorkingFiles(place);
     const done = await journal.value.after(RECORDS_STEP, null, { outcome: receipt.outcome, recovered: true });
     if (!done.ok) return { kind: 'state-unwritable', problem: done.error };
     return { kind: 'recovered', receipt, receiptPath: place.receipt, complete };
@@ -232,7 +233,7 @@ async function prepareRepository(
 ): Promise<LostAttempt['repository']> {
   const { repository: facts, base } = plan;
   try {
-    await clearGroundwork(place.path);
+    await clearWorkingFiles(place);
     const { hostStore, ignoreRules: scratch } = groundworkPlaces(place.path);
     const baseTree = await pathsAtBase(facts, base);
     const store = await createHostStore(hostStore, facts);
@@ -245,6 +246,11 @@ async function prepareRepository(
     const why = error instanceof GitError ? error.message : fileProblem(error).message;
     return { ok: false, message: `the repository ${facts.worktree} cannot be used: ${why}` };
   }
+}
+
+/** Host store, ignore rules, scratch folders of probes: nothing of a worker is in them. */
+async function clearWorkingFiles(place: RunDirectory): Promise<void> {
+  for (const path of await workingFiles(place)) if (!basename(path).startsWith(LOCK)) await removeTree(path);
 }
 
 /** Adds the lines that telemetry lacks of this run; `receipt` set: the run's own line too. */

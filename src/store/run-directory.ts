@@ -80,6 +80,12 @@ export async function beyondRecords(
   }
 }
 
+/** What lies beside a run's records in its directory: the working files of a controller. Rejects with the system's error. */
+export async function workingFiles(run: RunDirectory): Promise<string[]> {
+  const records: readonly string[] = Object.values(PARTS);
+  return (await readdir(run.path)).filter((name) => !records.includes(name)).map((name) => join(run.path, name));
+}
+
 /**
  * Makes the directory of a new run, mode 0700, and gives it its name when `fill` has put the first records in the place
  * that it is handed. An id that is taken is `EEXIST`: the plan already carries the id. A failure leaves nothing.

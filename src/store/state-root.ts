@@ -47,8 +47,8 @@ export interface StateRootRequest {
 const defaultStateRoot = (uid: number): string => `/tmp/agent-exec-${uid}`;
 
 /**
- * The absolute path, free of symlinks, of a state root that exists, is a folder of ours with mode 0700 and can be written;
- * its last component is made where it is missing.
+ * The absolute path, free of symlinks, of a state root that exists, is a folder of ours alone and can be written; its last
+ * component is made where it is missing. With `make: false` it need only be readable.
  */
 export async function openStateRoot(request: StateRootRequest): Promise<Result<string, StateRootProblem>> {
   const given = request.override ?? defaultStateRoot(request.uid);
@@ -63,7 +63,7 @@ export async function openStateRoot(request: StateRootRequest): Promise<Result<s
     const problem = nameProblem(path) ?? (await insideRepository(path, request.repositoryFolders));
     if (problem !== null) return err(problem);
     const made = request.make === false ? await missing(path) : await makeIfMissing(path);
-    return made === null ? await inspect(path, request.uid) : err(made);
+    return made === null ? await inspect(path, request.uid, request.make !== false) : err(made);
   } catch (error) {
     const { code, message } = fileProblem(error);
     if (code === 'ENAMETOOLONG') return err(tooLong(absolute));
@@ -141,13 +141,14 @@ async function makeIfMissing(path: string): Promise<StateRootProblem | null> {
   }
 }
 
-async function inspect(path: string, uid: number): Promise<Result<string, StateRootProblem>> {
+async function inspect(path: string, uid: number, isWritten: boolean): Promise<Result<string, StateRootProblem>> {
   const seen = await lstat(path);
   if (seen.isSymbolicLink()) return err({ kind: 'symlink', path });
   if (!seen.isDirectory()) return err({ kind: 'not-directory', path });
   if (seen.uid !== uid) return err({ kind: 'foreign-owner', path, owner: seen.uid, uid });
   if ((seen.mode & 0o077) !== 0) return err({ kind: 'open-permissions', path, mode: seen.mode & 0o7777 });
-  if ((seen.mode & 0o700) !== 0o700) return err({ kind: 'not-writable', path, code: 'EACCES' });
+  const needed = isWritten ? 0o700 : 0o500;
+  if ((seen.mode & needed) !== needed) return err({ kind: 'not-writable', path, code: 'EACCES' });
   const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     const opened = await folder.stat();
@@ -156,7 +157,7 @@ async function inspect(path: string, uid: number): Promise<Result<string, StateR
     await folder.close();
   }
   try {
-    await access(path, constants.W_OK | constants.X_OK);
+    await access(path, (isWritten ? constants.W_OK : constants.R_OK) | constants.X_OK);
   } catch (error) {
     return err({ kind: 'not-writable', path, code: fileProblem(error).code });
   }

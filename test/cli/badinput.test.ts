@@ -247,8 +247,113 @@ const UNITS: readonly Row[] = [
   },
 ];
 
+const ledgerFile = (world: World): string => join(world.folder, 'ledger.json');
+const asLedger = (world: World, text: string | Uint8Array, milestone = 'm1'): Wrong => {
+  writeFileSync(ledgerFile(world), text);
+  return { unit: ['--ledger', ledgerFile(world), '--milestone', milestone] };
+};
+
+const LEDGERS: readonly Row[] = [
+  ...NO_FILES.map(
+    ([title, make, , errno]): Row => ({
+      title: `a ledger that is ${title}`,
+      exit: 3,
+      code: 'LEDGER_UNREADABLE',
+      says: [errno, 'ledger.json'],
+      make: (world) => {
+        make(ledgerFile(world));
+        return { unit: ['--ledger', ledgerFile(world), '--milestone', 'm1'] };
+      },
+    }),
+  ),
+  {
+    title: 'a ledger that is a fifo, named by the environment',
+    exit: 3,
+    code: 'LEDGER_UNREADABLE',
+    says: ['AGENT_EXEC_LEDGER', 'not-regular', 'ledger.json'],
+    make: (world) => {
+      execFileSync('mkfifo', [ledgerFile(world)]);
+      return { unit: ['--milestone', 'm1'], options: { env: { AGENT_EXEC_LEDGER: ledgerFile(world) } } };
+    },
+  },
+  {
+    title: 'a ledger of many gigabytes',
+    exit: 3,
+    code: 'LEDGER_TOO_LARGE',
+    says: ['ledger.json'],
+    make: (world) => {
+      const wrong = asLedger(world, '{');
+      truncateSync(ledgerFile(world), 2 ** 36);
+      return wrong;
+    },
+  },
+  {
+    title: 'a ledger of noise',
+    exit: 3,
+    code: 'LEDGER_BINARY',
+    says: ['ledger.json'],
+    make: (world) => asLedger(world, Buffer.from([0x7f, 0x45, 0, 0xff])),
+  },
+  {
+    title: 'a milestone that the ledger does not have',
+    exit: 3,
+    code: 'LEDGER_MILESTONE_UNKNOWN',
+    says: ['ledger.json:1:2', '"m1"', 'Did you mean "m2"? Its milestones: "m2", "release".'],
+    make: (world) => asLedger(world, '{"milestones":{"m2":{},"release":{}}}'),
+  },
+  {
+    title: 'a milestone that is there twice',
+    exit: 3,
+    code: 'LEDGER_MILESTONE_REPEATED',
+    says: ['ledger.json:1:24', '"m1"'],
+    make: (world) => asLedger(world, '{"milestones":{"m1":{},"m1":{"unit":{}}}}'),
+  },
+  {
+    title: 'a ledger whose last line is torn',
+    exit: 3,
+    code: 'LEDGER_NOT_JSON',
+    says: ['ledger.json:2:14'],
+    make: (world) => asLedger(world, `{"milestone":"m1","unit":{}}\n{"milestone":"m`),
+  },
+  {
+    title: 'a unit of a ledger that breaks the rules of packets',
+    exit: 3,
+    code: 'PATH_ABSOLUTE',
+    says: ['ledger.json:2:', 'UNIT_KEY_UNKNOWN', '/etc/passwd'],
+    make: (world) => {
+      const unit = JSON.parse(readFileSync(world.packet({ allowed_paths: ['/etc/passwd'], gaol: 1 }), 'utf8'));
+      return asLedger(world, `{"milestones":{"m1":\n{"unit":${JSON.stringify(unit)}}}}`);
+    },
+  },
+  {
+    title: 'a blocker of blanks',
+    exit: 3,
+    code: 'LEDGER_BLOCKER_EMPTY',
+    says: ['--blocker'],
+    make: (world) => {
+      const unit = readFileSync(world.packet(), 'utf8');
+      return { ...asLedger(world, `{"milestones":{"m1":{"unit":${unit}}}}`), args: ['--blocker', ' '] };
+    },
+  },
+];
+
 const FLAGS: readonly Row[] = (
   [
+    ['a packet and a ledger', ['--unit', 'x', '--ledger', 'y', '--milestone', 'm'], ['--unit and --ledger exclude']],
+    ['a packet and a milestone', ['--unit', 'x.json', '--milestone', 'm1'], ['--unit and --milestone exclude']],
+    ['a packet and a blocker', ['--unit', 'x.json', '--blocker', 'it fails'], ['--unit and --blocker exclude']],
+    ['a ledger and a goal', ['--ledger', 'y', '--milestone', 'm', '--goal', 'x'], ['--ledger and --goal exclude']],
+    [
+      'a ledger and a timeout',
+      ['--ledger', 'y', '--milestone', 'm', '--timeout', '9'],
+      ['--ledger and --timeout excl'],
+    ],
+    ['a ledger without a milestone', ['--ledger', 'y.json'], ['--ledger y.json needs --milestone']],
+    ['a milestone without a ledger', ['--milestone', 'm1'], ['--milestone needs', '--ledger', 'AGENT_EXEC_LEDGER']],
+    ['a blocker alone', ['--blocker', 'it fails'], ['--blocker needs --ledger FILE --milestone ID']],
+    ['an empty ledger name', ['--ledger', '', '--milestone', 'm1'], ['--ledger']],
+    ['an answer that is not known', ['--goal', 'x', '--allow', 'src/', '--print', 'all'], ['--print', 'result']],
+    ['two kinds of answer', ['--goal', 'x', '--allow', 'src/', '--print', 'result'], ['--print', '--json']],
     ['no unit at all', [], ['--unit', '--goal']],
     ['a packet and a goal', ['--unit', 'x.json', '--goal', 'x'], ['exclude each other']],
     ['a packet and a path', ['--unit', 'x.json', '--allow', 'src/'], ['exclude each other']],
@@ -285,6 +390,7 @@ const INLINE: readonly Row[] = (
 
 refusals('configurations', CONFIGS);
 refusals('packets', UNITS);
+refusals('ledgers', LEDGERS);
 refusals('flags', FLAGS);
 refusals('inline units', INLINE);
 

@@ -6,6 +6,7 @@ import { policy } from '../../src/model/config.ts';
 import { type LiveReport, liveReport, type ProbeReport, probeReport } from '../../src/model/probe.ts';
 import { receipt as receiptDefinition } from '../../src/model/receipt.ts';
 import { type Refused, refused as refusedDefinition } from '../../src/model/refused.ts';
+import { type RunList, runList } from '../../src/model/runs.ts';
 import { summary as summaryDefinition } from '../../src/model/summary.ts';
 import { telemetryEvent } from '../../src/model/telemetry.ts';
 import { unit as unitDefinition } from '../../src/model/unit.ts';
@@ -75,6 +76,20 @@ const live: LiveReport = {
   notes: ['worth telling'],
   errors: [],
 };
+const listed: RunList = {
+  schema: 'agent-exec-runs/v1',
+  state_root: '/s',
+  repository: null,
+  truncated: false,
+  runs: [
+    {
+      ...{ run_id: RUN_ID, phase: 'running', waiting: false, started_at: '2026-11-30T17:15:00.123Z' },
+      ...{ role: 'repair', unit_id: 'u', repository: '/r', outcome: null, reason: null },
+      attempts: [{ attempt_id: '01-a', state: null, code: null, step: 'worker' }],
+      ...{ transport: null, quarantine: [], retained: [], directory: '/s/r', receipt: null, problem: null },
+    },
+  ],
+};
 const EXAMPLES = {
   config: { id: 'agent-execution/v1', definition: policy, example: config },
   unit: { id: 'agent-exec-unit/v1', definition: unitDefinition, example: plan.unit },
@@ -84,10 +99,11 @@ const EXAMPLES = {
     definition: telemetryEvent,
     example: attemptEvent(attempt(), { runId: RUN_ID, unitId: 'u', role: 'repair' }),
   },
-  summary: { id: 'agent-exec-summary/v1', definition: summaryDefinition, example: summarise(receipt(), '/r.json') },
+  summary: { id: 'agent-exec-summary/v1', definition: summaryDefinition, example: summarise(receipt(), '/r.json', []) },
   refused: { id: 'agent-exec-refused/v1', definition: refusedDefinition, example: refused },
   probe: { id: 'agent-exec-probe/v1', definition: probeReport, example: probed },
   'probe-live': { id: 'agent-exec-probe-live/v1', definition: liveReport, example: live },
+  runs: { id: 'agent-exec-runs/v1', definition: runList, example: listed },
 } as const;
 
 /** Every keyword of a schema and where it stands. */
@@ -141,7 +157,7 @@ test('what may be left out when written is not required', async () => {
 });
 
 test('a fitted summary is still described', async () => {
-  const fitted = JSON.parse(fitSummary(summarise(receipt(), '/r.json'), 256));
+  const fitted = JSON.parse(fitSummary(summarise(receipt(), '/r.json', []), 256));
   const { required } = (await parsed('summary')) as { required: string[] };
   for (const member of required) expect(Object.keys(fitted)).toContain(member);
   expect(summaryDefinition.parse(fitted)).toEqual(fitted);

@@ -100,7 +100,11 @@ export async function expectRecovered(world: World, before: unknown): Promise<Re
   expect(receipts.map(({ runId }) => runId)).toEqual(runs);
   expect(receipts.length).toBeLessThanOrEqual(1);
   const [only] = receipts;
-  if (only !== undefined) expectAccounted(world, only.receipt);
+  if (only !== undefined) {
+    expectAccounted(world, only.receipt);
+    const records = ['attempts', 'journal.jsonl', 'plan.json', 'receipt.json'];
+    expect(records).toEqual(expect.arrayContaining(readdirSync(join(world.state, only.runId))));
+  }
 
   const seen = [existsSync(world.state) ? photograph(world.state) : [], refsOf(world)];
   const again = await world.cli(['recover', '--json', '--state-dir', world.state]);

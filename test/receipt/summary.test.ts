@@ -7,7 +7,7 @@ import { change, taken } from '../verdict/evidence-samples.ts';
 import { attempt, DIGEST, OID, RUN_ID, receipt } from './record-samples.ts';
 
 const RECEIPT_PATH = `/tmp/agent-exec-1000/${RUN_ID}/receipt.json`;
-const full: Summary = summarise(receipt(), RECEIPT_PATH);
+const full: Summary = summarise(receipt(), RECEIPT_PATH, ['agent-exec show x']);
 const bytes = (text: string): number => Buffer.byteLength(text);
 const read = (text: string): FittedSummary => summarySchema.parse(JSON.parse(text));
 
@@ -25,6 +25,7 @@ test('a summary of a receipt', () => {
     transport: { ref: 'refs/agent-exec/r/01-a', commit: OID },
     quarantine: [],
     retained: [],
+    next: ['agent-exec show x'],
     change_count: 1,
     changed_paths: ['src/add.js'],
     truncated: false,
@@ -49,7 +50,7 @@ test('it tells of the attempt that has the transport, and of every quarantine an
       retainedPath: '/w',
     },
   });
-  const told = summarise(receipt({ attempts: [first, attempt(), { ...first, transport: null }] }), null);
+  const told = summarise(receipt({ attempts: [first, attempt(), { ...first, transport: null }] }), null, []);
   expect(told).toMatchObject({
     receipt: null,
     change_count: 1,
@@ -57,7 +58,7 @@ test('it tells of the attempt that has the transport, and of every quarantine an
     quarantine: ['refs/agent-exec-quarantine/r/01-a', 'refs/agent-exec-quarantine/r/01-a'],
     retained: ['/w', '/w'],
   });
-  expect(summarise(receipt({ attempts: [attempt(), first].slice(1) }), null)).toMatchObject({
+  expect(summarise(receipt({ attempts: [attempt(), first].slice(1) }), null, [])).toMatchObject({
     transport: null,
     change_count: 2,
   });
@@ -186,6 +187,7 @@ describe('fitting', () => {
       ),
       quarantine: fc.array(fc.stringMatching(/^refs\/[a-z][a-z0-9/-]{0,200}$/)),
       retained: fc.array(words),
+      next: fc.array(words),
       change_count: fc.nat(),
       changed_paths: fc.array(fc.oneof(words, fc.record({ bytes: fc.constant('c/8veA=='), display: words })), {
         maxLength: 100,

@@ -1,0 +1,88 @@
+/** The receipt that a person names: a file, standard input, or a run whose receipt is in the state root. */
+import { lstatSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { EXIT } from '../model/codes.ts';
+import type { PlanRecord } from '../model/plan-record.ts';
+import { err, ok, type Result } from '../model/result.ts';
+import { readRegularFile } from '../run/config-file.ts';
+import { isRunId, runDirectory } from '../store/run-directory.ts';
+import { readRunState } from '../store/run-state.ts';
+import { type ChoosingOptions, chooseRun } from './chosen-run.ts';
+import type { CliIo } from './io.ts';
+import { existingStateRoot } from './surroundings.ts';
+
+export interface ReceiptSource {
+  /** As messages and cards name it. */
+  readonly shownAs: string;
+  /** Absolute; null for standard input. */
+  readonly path: string | null;
+  readonly bytes: Uint8Array;
+}
+
+export interface NoSource {
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+/** What can be read in a moment; the largest receipts of real runs have a tenth of it. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** Words are a path where they contain a slash, end in .json or name something that exists; otherwise a run. */
+export async function receiptSource(
+  io: CliIo,
+  wanted: string,
+  options: ChoosingOptions,
+): Promise<Result<ReceiptSource, NoSource>> {
+  if (wanted === '-') {
+    const bytes = await io.stdin(MAX_BYTES);
+    return bytes === null
+      ? unreadable('standard input', TOO_LARGE)
+      : ok({ shownAs: 'standard input', path: null, bytes });
+  }
+  if (isPath(io, wanted)) return readSource(wanted, resolve(io.cwd(), wanted));
+  const chosen = await chooseRun(io, options, wanted);
+  if (!chosen.ok) return err(chosen.error);
+  const { place, receipt, phase } = chosen.value;
+  return receipt.kind === 'absent'
+    ? unreadable(`run ${place.runId}`, `it has no receipt yet (it is ${phase})`)
+    : readSource(place.receipt, place.receipt);
+}
+
+function isPath(io: CliIo, wanted: string): boolean {
+  if (wanted.includes('/') || wanted.endsWith('.json')) return true;
+  const isName = wanted !== '' && !wanted.includes('\0');
+  return isName && lstatSync(resolve(io.cwd(), wanted), { throwIfNoEntry: false }) !== undefined;
+}
+
+function readSource(shownAs: string, path: string): Result<ReceiptSource, NoSource> {
+  if (path.includes('\0')) return unreadable(shownAs, 'no file can have such a name');
+  const bytes = readRegularFile(path, MAX_BYTES);
+  if (!bytes.ok) return unreadable(shownAs, WORDS[bytes.error] ?? bytes.error);
+  if (bytes.value.length > MAX_BYTES) return unreadable(shownAs, TOO_LARGE);
+  return ok({ shownAs, path, bytes: bytes.value });
+}
+
+const TOO_LARGE = `it is larger than ${MAX_BYTES / 1024 / 1024} MiB, and no receipt is`;
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not read it',
+  EPERM: 'you may not read it',
+  ELOOP: 'it is a link that leads nowhere (a loop)',
+  ENAMETOOLONG: 'its name is too long',
+  'not-regular': 'it is not a regular file',
+};
+
+const unreadable = (shownAs: string, why: string): Result<never, NoSource> =>
+  err({ message: `${shownAs} cannot be read: ${why}`, exitCode: EXIT['invalid-config'] });
+
+/** Finds the plan that a run wrote down before it began, as long as its directory is there. */
+export async function planFinder(
+  io: CliIo,
+  { stateDir }: ChoosingOptions,
+): Promise<(runId: string) => Promise<PlanRecord | null>> {
+  const root = await existingStateRoot(io, stateDir);
+  return async (runId) =>
+    root.ok && isRunId(runId) ? (await readRunState(runDirectory(root.value, runId))).plan : null;
+}

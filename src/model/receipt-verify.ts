@@ -1,0 +1,105 @@
+/** What `receipt verify --json` answers: every check of every receipt, what a commit carries, which delegations count. */
+import * as z from 'zod';
+import { RUN_OUTCOMES } from './codes.ts';
+import { count, oid } from './observation.ts';
+
+/** In the order in which they are made and told. */
+export const CHECKS = [
+  'schema',
+  'digest',
+  'outcome',
+  'attempts',
+  'changes',
+  'refs',
+  'host-fallback',
+  'times',
+  'base',
+  'scope',
+  'transport',
+  'transport-changes',
+  'quarantine',
+  'config',
+  'candidates',
+  'unit',
+  'require',
+] as const;
+export type CheckName = (typeof CHECKS)[number];
+
+/** `not-checked`: it could have been, with something that was not at hand; never a failure. */
+export const CHECK_RESULTS = ['held', 'failed', 'not-applicable', 'not-checked'] as const;
+
+export const receiptCheck = z.strictObject({
+  check: z.enum(CHECKS),
+  result: z.enum(CHECK_RESULTS),
+  message: z.string(),
+  /** What is wrong, one thing each; empty unless `failed`. */
+  problems: z.array(z.string()),
+});
+export type ReceiptCheck = z.infer<typeof receiptCheck>;
+
+/** What a receipt may be required to be; `any`: whatever it honestly says. */
+export const REQUIREMENTS = ['success', 'host-fallback-authorized', 'any'] as const;
+export type Requirement = (typeof REQUIREMENTS)[number];
+
+const verifiedReceipt = z.strictObject({
+  file: z.string(),
+  /** Null where the file is no receipt. */
+  run_id: z.string().nullable(),
+  outcome: z.enum(RUN_OUTCOMES).nullable(),
+  role: z.string().nullable(),
+  unit_id: z.string().nullable(),
+  /** `unreadable`: there is nothing to judge. */
+  verdict: z.enum(['valid', 'invalid', 'unreadable']),
+  checks: z.array(receiptCheck),
+  /** Why it is unreadable. */
+  error: z.string().nullable(),
+});
+export type VerifiedReceipt = z.infer<typeof verifiedReceipt>;
+
+/**
+ * `transport`: it is the commit itself. `same-change`: exactly the same paths, modes and blobs, before and after.
+ * `same-patch`: the same lines, around which something else has changed. `differs`: it is none of the receipts' changes.
+ */
+export const CARRIES = ['transport', 'same-change', 'same-patch', 'differs'] as const;
+
+const carriedCommit = z.strictObject({
+  rev: z.string(),
+  commit: oid,
+  carries: z.enum(CARRIES),
+  /** The run whose change it is; null where it is none's. */
+  run_id: z.string().nullable(),
+  message: z.string(),
+  /** How it differs from the change that comes nearest, path by path. */
+  differences: z.array(z.string()),
+});
+export type CarriedCommit = z.infer<typeof carriedCommit>;
+
+const delegation = z.strictObject({
+  /** `entry 2`, `line 7`. */
+  position: z.string(),
+  run_id: z.string().nullable(),
+  counts: z.boolean(),
+  reason: z.string(),
+});
+export type JudgedDelegation = z.infer<typeof delegation>;
+
+export const receiptVerification = z
+  .strictObject({
+    schema: z.literal('agent-exec-receipt-verify/v1'),
+    ok: z.boolean(),
+    exit_code: count,
+    require: z.enum(REQUIREMENTS),
+    /** The worktree in which was looked. */
+    repository: z.string().nullable(),
+    receipts: z.array(verifiedReceipt),
+    /** Null where no commit was asked about. */
+    commit: carriedCommit.nullable(),
+    /** Null where no delegations were given. */
+    delegations: z
+      .strictObject({ file: z.string(), declared: count, counted: count, entries: z.array(delegation) })
+      .nullable(),
+    /** What could not be read at all, beside receipts. */
+    errors: z.array(z.string()),
+  })
+  .meta({ id: 'agent-exec-receipt-verify/v1', title: 'What was found when receipts were verified' });
+export type ReceiptVerification = z.infer<typeof receiptVerification>;

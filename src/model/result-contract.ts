@@ -1,0 +1,23 @@
+/** What a role may ask its workers to say of their own work (SPEC 9). Self-reported; its shape is all that is proven. */
+import * as z from 'zod';
+
+/** READY: the work is done. BLOCKED: it cannot be done within the limits, and a person must look. */
+export const status = z.enum(['READY', 'BLOCKED']);
+/** Every contract has this key; by it a result is told from other JSON in a message. */
+export interface WorkerResult {
+  readonly STATUS: z.infer<typeof status>;
+}
+
+/** One contract: a file with its schema, and a line in model/worker-result.ts. */
+export interface ResultContract {
+  readonly schema: z.ZodType<WorkerResult>;
+  /** The keys in the words a worker is told, one a line; they say what the schema will accept. */
+  readonly keys: string;
+  /** What a valid result claims to have changed, to be held against what changed; each claim begins with a path. */
+  readonly claims: (result: WorkerResult) => readonly string[];
+}
+
+/** Text, or an object with more to it. */
+export const item = z.union([z.string().trim().min(1), z.record(z.string(), z.unknown())]);
+/** Text that is not blank, or a list of such. */
+export const words = z.union([z.string().trim().min(1), z.array(item).min(1)]);

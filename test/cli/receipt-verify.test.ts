@@ -1,0 +1,529 @@
+/** `receipt verify` holds for what really happened, and finds whatever a forger who can seal anew may say instead. */
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Receipt } from '../../src/model/receipt.ts';
+import { type Finished, World } from '../run/world.ts';
+import { checks, type Draft, file, forged, problems, said, textOf, verify } from './receipt-world.ts';
+
+const WORKS = 'cat >/dev/null; echo yes >> src/a.txt; echo n > src/new.txt; rm src/old.txt';
+
+/** Of one success after a failure that left something, and of a run of which nobody could do anything. */
+const world = new World();
+let done: Finished;
+let receipt: Receipt;
+let path: string;
+let idle: Receipt;
+
+beforeAll(async () => {
+  world.write('src/old.txt', 'old\n');
+  world.configure({
+    gone: { script: 'cat >/dev/null; echo half >> src/a.txt; exit 3' },
+    works: { script: WORKS },
+  });
+  const at = join(world.folder, 'receipt.json');
+  done = await world.run({ verification: [['true']] }, { receipt: at, args: ['--verify'] });
+  receipt = done.receipt;
+  path = at;
+  expect(receipt.outcome).toBe('success');
+  const other = new World();
+  other.configure({ gone: { executable: 'not-there' }, idle: { script: 'true', lines: ['enabled: false'] } });
+  idle = (await other.run()).receipt;
+  fallbackWorld = other;
+});
+let fallbackWorld: World;
+
+describe('a receipt that is true', () => {
+  test('holds in every check, with the plan of the run at hand', async () => {
+    const answer = await verify(world, path);
+    expect(problems(answer)).toEqual([]);
+    expect(checks(answer, 'not-applicable')).toEqual(['host-fallback']);
+    expect(checks(answer, 'not-checked')).toEqual([]);
+    expect(answer).toMatchObject({ ok: true, code: 0, exit_code: 0, repository: world.repo });
+    expect(answer.receipts[0]).toMatchObject({ verdict: 'valid', outcome: 'success', run_id: receipt.run_id });
+  });
+
+  test('of a host fallback too', async () => {
+    const answer = await verify(fallbackWorld, 'last', '--require', 'host-fallback-authorized');
+    expect(problems(answer)).toEqual([]);
+    expect(checks(answer, 'held')).toContain('host-fallback');
+    expect(checks(answer, 'not-applicable')).toEqual(['changes', 'transport', 'transport-changes', 'quarantine']);
+  });
+
+  test('is named by run too, and by standard input', async () => {
+    for (const name of ['last', receipt.run_id, receipt.run_id.slice(0, 20)])
+      expect((await verify(world, name)).code).toBe(0);
+    const piped = await said(world, ['receipt', 'verify', '-'], {}, textOf(path));
+    expect([piped.code, piped.out.split('\n')[0]]).toEqual([0, 'standard input: valid']);
+    expect((await said(world, ['receipt', 'verify', '-'])).code).toBe(3);
+  });
+
+  test('is told check by check', async () => {
+    const { out, code } = await said(world, ['receipt', 'verify', path]);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^.*receipt\.json: valid\n {2}run \S+: success, role repair, unit test-unit\n {2}held +schema /,
+    );
+    expect(out.trimEnd().split('\n').at(-1)).toBe('1 receipt, 1 valid');
+    expect(out).toMatch(/held +config +its digest is that of AGENT-EXECUTION.md in the working copy\n/);
+  });
+
+  test('without plan and packet says that the unit was not checked, and with the packet that it was', async () => {
+    const elsewhere = { AGENT_EXEC_STATE_DIR: join(world.folder, 'no-such-root') };
+    const alone = await said(world, ['receipt', 'verify', path], elsewhere);
+    expect(alone.code).toBe(0);
+    expect(alone.out).toMatch(/not checked +unit +neither the packet \(--unit FILE\) nor the plan/);
+    const packet = world.packet({ verification: [['true']] });
+    const given = await said(world, ['receipt', 'verify', path, '--unit', world.packet(), '--unit', packet], elsewhere);
+    expect(given.out).toMatch(/held +unit +its digest is that of /);
+    const wrong = await verify(world, path, '--unit', world.packet({ allowed_paths: ['docs/'] }));
+    expect([wrong.code, checks(wrong, 'failed')]).toEqual([6, ['unit']]);
+  });
+
+  test('of a configuration that was changed later holds by the one at base, and of neither fails', async () => {
+    const config = textOf(join(world.repo, 'AGENT-EXECUTION.md'));
+    world.write('AGENT-EXECUTION.md', `${config}\nmore\n`);
+    expect((await said(world, ['receipt', 'verify', path])).out).toMatch(/held +config .* in the base commit\n/);
+    world.write('AGENT-EXECUTION.md', config);
+    const lie = forged(world, receipt, (draft) => {
+      draft.config.digest = `sha256:${'0'.repeat(64)}`;
+    });
+    expect(checks(await verify(world, lie), 'failed')).toContain('config');
+  });
+
+  test('whose ref is gone holds where a branch has the commit, and only there', async () => {
+    const transport = receipt.attempts[1]?.transport;
+    const { ref = '', commit = '' } = transport ?? {};
+    world.git('update-ref', '-d', ref);
+    const dangling = await verify(world, path);
+    expect(checks(dangling, 'failed')).toEqual(['transport']);
+    expect(problems(dangling)[0]).toContain("git fetch <remote> 'refs/agent-exec/*:refs/agent-exec/*'");
+    world.git('branch', 'kept', commit);
+    expect((await verify(world, path)).code).toBe(0);
+    world.git('branch', '-D', 'kept');
+    world.git('update-ref', ref, receipt.repository.base);
+    expect(problems(await verify(world, path))[0]).toContain(`holds ${receipt.repository.base}, not ${commit}`);
+    world.git('update-ref', ref, commit);
+  });
+
+  test('in a clone without its refs says what to fetch', async () => {
+    const clone = join(world.folder, 'clone');
+    world.git('clone', '-q', world.repo, clone);
+    const answer = await verify(world, path, '--repo', clone);
+    expect(checks(answer, 'failed')).toEqual(['transport', 'quarantine']);
+    world.git('-C', clone, 'fetch', '-q', 'origin', 'refs/agent-exec/*:refs/agent-exec/*');
+    world.git('-C', clone, 'fetch', '-q', 'origin', 'refs/agent-exec-quarantine/*:refs/agent-exec-quarantine/*');
+    expect((await verify(world, path, '--repo', clone)).code).toBe(0);
+  });
+});
+
+test('--require: any by default, otherwise exactly that', async () => {
+  expect((await verify(world, path, '--require', 'success')).code).toBe(0);
+  const answer = await verify(world, path, '--require', 'host-fallback-authorized');
+  expect([answer.code, checks(answer, 'failed')]).toEqual([6, ['require']]);
+  expect((await said(world, ['receipt', 'verify', path, '--require', 'nonsense'])).code).toBe(2);
+});
+
+describe('a receipt that was changed', () => {
+  test('and not sealed again', async () => {
+    const other = file(world, textOf(path).replace('"role": "repair"', '"role": "review"'));
+    const answer = await verify(world, other);
+    expect(answer.code).toBe(6);
+    expect(checks(answer, 'failed')).toContain('digest');
+  });
+
+  const success = (draft: Draft) => draft.attempts[1];
+  test.each<[string, string, (draft: Draft) => void]>([
+    ['another outcome', 'outcome', (d) => Object.assign(d, { outcome: 'exhausted', exit_code: 4 })],
+    ['a failure as success', 'outcome', (d) => Object.assign(d, { attempts: [d.attempts[0]] })],
+    ['an exit code', 'outcome', (d) => void Object.assign(d, { exit_code: 5 })],
+    ['a state', 'attempts', (d) => void Object.assign(d.attempts[0], { state: 'unavailable' })],
+    ['a code', 'attempts', (d) => void Object.assign(d.attempts[0], { code: 'EMPTY_DIFF' })],
+    ['an exit of the worker', 'attempts', (d) => void Object.assign(success(d).termination, { code: 1 })],
+    ['a check that failed', 'attempts', (d) => void Object.assign(success(d).verification[0], { ok: false })],
+    ['survivors', 'attempts', (d) => void Object.assign(success(d).processes, { survivors: 1 })],
+    ['an adapter', 'candidates', (d) => void Object.assign(success(d), { adapter: 'claude' })],
+    ['a model', 'candidates', (d) => void Object.assign(success(d).model, { requested: 'best' })],
+    ['an order', 'attempts', (d) => void d.candidates.reverse()],
+    ['a candidate more', 'candidates', (d) => void d.candidates.push('third')],
+    ['a change less', 'changes', (d) => void success(d).changes.pop()],
+    [
+      'a change less, counted',
+      'transport-changes',
+      (d) => void Object.assign(success(d), { changes: success(d).changes.slice(1), change_count: 2 }),
+    ],
+    [
+      'a change less, truncated',
+      'transport-changes',
+      (d) => {
+        success(d).changes.pop();
+        Object.assign(success(d), { changes_truncated: true, change_count: 99 });
+      },
+    ],
+    ['a path', 'transport-changes', (d) => void Object.assign(success(d).changes[0], { path: 'src/other.txt' })],
+    ['a blob', 'transport-changes', (d) => void Object.assign(success(d).changes[0], { oid: 'f'.repeat(40) })],
+    ['a mode', 'transport-changes', (d) => void Object.assign(success(d).changes[0], { mode: '100755' })],
+    ['a size', 'transport-changes', (d) => void Object.assign(success(d).changes[0], { size: 7 })],
+    ['a path out of scope', 'scope', (d) => void Object.assign(d.attempts[0].changes[0], { path: 'docs/d.txt' })],
+    ['wider paths', 'unit', (d) => void d.unit.allowed_paths.push('docs/')],
+    ['no paths', 'scope', (d) => void Object.assign(d.unit, { allowed_paths: [] })],
+    ['a secret path', 'scope', (d) => void d.unit.allowed_paths.push('.env')],
+    ['another transport', 'transport', (d) => void Object.assign(success(d).transport, { commit: d.repository.base })],
+    ['a tree', 'transport', (d) => void Object.assign(success(d).transport, { tree: 'e'.repeat(40) })],
+    [
+      'a transport that is none',
+      'transport',
+      (d) => void Object.assign(success(d).transport, { commit: success(d).changes[0].oid }),
+    ],
+    ['a branch as transport', 'refs', (d) => void Object.assign(success(d).transport, { ref: 'refs/heads/main' })],
+    [
+      'a quarantine that is not there',
+      'quarantine',
+      (d) => void Object.assign(d.attempts[0].quarantine, { commit: 'd'.repeat(40) }),
+    ],
+    ['another base', 'base', (d) => void Object.assign(d.repository, { base: 'c'.repeat(40) })],
+    ['a run', 'refs', (d) => void Object.assign(d, { run_id: `${d.run_id.slice(0, -6)}000000` })],
+    ['a time', 'times', (d) => void Object.assign(d, { ended_at: '2020-01-01T00:00:00.000Z' })],
+    [
+      'a permission',
+      'host-fallback',
+      (d) => {
+        d.host_fallback = { ...idle.host_fallback, unit_digest: d.unit.digest, base: d.repository.base };
+      },
+    ],
+  ])('%s is found by %s', async (_, check, change) => {
+    const answer = await verify(world, forged(world, receipt, change));
+    expect(answer.code).toBe(6);
+    expect(checks(answer, 'failed')).toContain(check);
+    expect(checks(answer, 'failed')).not.toContain('digest');
+  });
+
+  test.each<[string, (draft: Draft) => void]>([
+    ['evidence that leaves one out', (d) => void d.host_fallback.evidence.pop()],
+    ['evidence of nobody', (d) => void Object.assign(d.host_fallback, { evidence: ['01-gone', '03-else'] })],
+    ['a cleanup that is not exact', (d) => void Object.assign(d.attempts[0].cleanup, { exact: false })],
+    ['a policy that says never', (d) => void Object.assign(d.policy, { fallback_to_host: 'never' })],
+    ['other paths', (d) => void Object.assign(d.host_fallback, { allowed_paths: ['**'] })],
+    ['a candidate that was not tried', (d) => void d.attempts.pop()],
+    ['a time after the run', (d) => void Object.assign(d.host_fallback, { issued_at: '2030-01-01T00:00:00.000Z' })],
+    ['no permission', (d) => void Object.assign(d, { host_fallback: null })],
+  ])('a host fallback with %s is none', async (_, change) => {
+    const answer = await verify(fallbackWorld, forged(fallbackWorld, idle, change));
+    expect(answer.code).toBe(6);
+    expect(checks(answer, 'failed')).toContain('host-fallback');
+  });
+
+  test('that names a commit of somebody else, in scope and on base, is found', async () => {
+    const { base } = receipt.repository;
+    const tree = world.git('rev-parse', `${receipt.attempts[1]?.transport?.commit}^{tree}`);
+    const mine = world.git('commit-tree', '-p', base, '-m', 'mine', tree);
+    world.git('update-ref', receipt.attempts[1]?.transport?.ref ?? '', mine);
+    const answer = await verify(
+      world,
+      forged(world, receipt, (draft) => void Object.assign(draft.attempts[1].transport, { commit: mine })),
+    );
+    world.git('update-ref', receipt.attempts[1]?.transport?.ref ?? '', receipt.attempts[1]?.transport?.commit ?? '');
+    expect(problems(answer)).toContain(
+      '02-works: its author is world <world@example.invalid>, not agent-exec <agent-exec@localhost>',
+    );
+  });
+});
+
+describe('--commit', () => {
+  const carries = async (rev: string, ...more: readonly string[]) => {
+    const { code, commit } = await verify(world, path, '--commit', rev, ...more);
+    return [code, commit?.carries];
+  };
+  const transport = () => receipt.attempts[1]?.transport?.commit ?? '';
+  /** Back to base, on a branch of its own. */
+  const start = (name: string) => world.git('checkout', '-q', '-b', name, receipt.repository.base);
+
+  test('the transport itself', async () => {
+    expect(await carries(transport())).toEqual([0, 'transport']);
+    expect(await carries(receipt.attempts[1]?.transport?.ref ?? '')).toEqual([0, 'transport']);
+  });
+
+  test('cherry-picked onto something else, or merged: the same change', async () => {
+    start('picked');
+    world.write('docs/d.txt', 'other\n');
+    world.commit('elsewhere');
+    world.git('cherry-pick', transport());
+    expect(await carries('HEAD')).toEqual([0, 'same-change']);
+    start('merged');
+    world.write('docs/d.txt', 'more\n');
+    world.commit('elsewhere');
+    world.git('merge', '-q', '--no-ff', '-m', 'merge', transport());
+    const { commit } = await verify(world, path, '--commit', 'HEAD');
+    expect(commit).toMatchObject({ carries: 'same-change', run_id: receipt.run_id });
+    expect(commit?.message).toContain('a merge, compared with its first parent');
+  });
+
+  test('where the file has moved on: the same patch; with another line or space in it: not', async () => {
+    const long = new World();
+    const lines = Array.from({ length: 40 }, (_, i) => `line ${i}\n`);
+    long.write('src/long.txt', lines.join(''));
+    long.configure({ one: { script: "cat >/dev/null; sed -i 's/^line 30$/line thirty/' src/long.txt" } });
+    const { receipt: own } = await long.run();
+    long.git('checkout', '-q', '-b', 'moved');
+    lines[2] = 'another\nand one more\n';
+    long.write('src/long.txt', lines.join(''));
+    long.commit('above');
+    const mine = own.attempts[0]?.transport?.commit ?? '';
+    long.git('cherry-pick', mine);
+    const same = await verify(long, 'last', '--commit', 'HEAD');
+    expect([same.code, same.commit?.carries]).toEqual([0, 'same-patch']);
+    expect(same.commit?.message).toContain('another context');
+    const text = textOf(join(long.repo, 'src/long.txt'));
+    long.write('src/long.txt', text.replace('line thirty', 'line  thirty'));
+    long.git('commit', '-q', '-a', '--amend', '-m', 'with a space');
+    const spaced = await verify(long, 'last', '--commit', 'HEAD');
+    expect([spaced.code, spaced.commit?.carries]).toEqual([6, 'differs']);
+    expect(spaced.commit?.differences).toEqual(['src/long.txt gets another content']);
+  });
+
+  test('with a file more, a file less, another mode: says which', async () => {
+    start('more');
+    world.git('cherry-pick', transport());
+    world.write('docs/extra.txt', 'x\n');
+    world.git('add', '-A');
+    world.git('update-index', '--chmod=+x', 'src/a.txt');
+    world.git('rm', '-q', '--cached', 'src/new.txt');
+    world.git('commit', '-q', '--amend', '-m', 'more');
+    const { code, commit } = await verify(world, path, '--commit', 'HEAD');
+    expect([code, commit?.carries, commit?.run_id]).toEqual([6, 'differs', null]);
+    expect(commit?.differences).toEqual([
+      'src/a.txt goes from 100644 to 100755, not from 100644 to 100644',
+      'src/new.txt is not changed by it',
+      'docs/extra.txt is changed by it too',
+    ]);
+    world.git('checkout', '-q', '-f', 'main');
+  });
+
+  test('a root commit is compared with nothing', async () => {
+    expect(await carries(world.git('rev-list', '--max-parents=0', 'HEAD'))).toEqual([6, 'differs']);
+  });
+
+  test('one of several receipts must carry it, and each must be valid', async () => {
+    expect((await verify(world, path, path, '--commit', transport())).code).toBe(0);
+    const lie = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
+    const both = await verify(world, lie, path, '--commit', transport());
+    expect([both.code, both.commit?.carries]).toEqual([6, 'transport']);
+    const only = await verify(world, lie, '--commit', transport());
+    expect([only.code, only.commit?.carries]).toEqual([6, 'differs']);
+  });
+
+  test.each(['no-such-branch', '--all', '', 'HEAD:src', '@{u}'])('%j is no commit', async (rev) => {
+    const { code, errors } = await verify(world, path, `--commit=${rev}`);
+    expect(code).toBe(3);
+    expect(errors[0]).toContain('--commit');
+  });
+});
+
+describe('--delegations', () => {
+  const declared = async (content: string) => {
+    const { code, delegations, errors } = await verify(world, path, '--delegations', file(world, content));
+    return { code, delegations, errors };
+  };
+  const good = () => ({ role: 'repair', transport: 'agent-exec', run_id: receipt.run_id });
+
+  test('one that went through this tool counts, in every form', async () => {
+    const one = good();
+    for (const text of [
+      JSON.stringify(one),
+      JSON.stringify([one]),
+      JSON.stringify({ delegations: [one] }),
+      `${JSON.stringify(one)}\n`,
+    ]) {
+      const { code, delegations } = await declared(text);
+      expect([code, delegations?.declared, delegations?.counted]).toEqual([0, 1, 1]);
+    }
+    expect(await declared('[]')).toMatchObject({ code: 0, delegations: { declared: 0, counted: 0 } });
+  });
+
+  test('everything else is rejected, with its place and the reason', async () => {
+    const one = good();
+    const wrong: readonly (readonly [unknown, RegExp])[] = [
+      ['repair', /bare "repair"/],
+      [7, /a number, not an object/],
+      [null, /null, not an object/],
+      [['agent-exec'], /a list, not an object/],
+      [{ role: 'repair' }, /has no transport/],
+      [{ ...one, transport: 'scripts/delegate.sh' }, /only "agent-exec" counts/],
+      [{ ...one, transport: 'Agent-Exec' }, /only "agent-exec" counts/],
+      [{ ...one, transport: ['agent-exec'] }, /transport is a list/],
+      [{ ...one, script: 'x.sh' }, /names a script/],
+      [{ transport: 'agent-exec' }, /has no run_id/],
+      [{ ...one, run_id: 7 }, /run_id is a number/],
+      [{ ...one, run_id: 'last' }, /"last" is of no receipt/],
+      [{ ...one, run_id: idle.run_id }, /is of no receipt/],
+      [{ ...one, role: 'review' }, /its role is "review"/],
+      [{ ...one, unit_id: 'other' }, /its unit_id is "other"/],
+      [one, /it is the run of a verified receipt/],
+      [one, /entry 16 has counted that run already/],
+    ];
+    const { code, delegations } = await declared(JSON.stringify(wrong.map(([value]) => value)));
+    expect([code, delegations?.counted]).toEqual([6, 1]);
+    for (const [i, [, reason]] of wrong.entries()) {
+      expect(delegations?.entries[i]?.position).toBe(`entry ${i + 1}`);
+      expect(delegations?.entries[i]?.reason).toMatch(reason);
+    }
+  });
+
+  test('lines that are torn, members that are given twice', async () => {
+    const line = JSON.stringify(good());
+    const torn = await declared(`${line}\n\n{"transport":\n`);
+    expect([torn.code, torn.delegations?.entries.map(({ position, counts }) => [position, counts])]).toEqual([
+      6,
+      [
+        ['line 1', true],
+        ['line 3', false],
+      ],
+    ]);
+    const twice = line.replace('{', '{"transport":"scripts/x.sh",');
+    expect((await declared(twice)).delegations?.entries[0]?.reason).toContain('two members named "transport"');
+    expect(
+      (await declared(`[${line},{"__proto__":{"transport":"agent-exec","run_id":"${receipt.run_id}"}}]`)).code,
+    ).toBe(6);
+  });
+
+  test('of a receipt that is not valid none counts; a file that cannot be read is an error', async () => {
+    const lie = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
+    const list = file(world, JSON.stringify([good()]));
+    expect((await verify(world, lie, '--delegations', list)).delegations?.counted).toBe(0);
+    expect(await declared('not json')).toMatchObject({ code: 3, delegations: null });
+    expect((await verify(world, path, '--delegations', join(world.folder, 'none.json'))).code).toBe(3);
+  });
+});
+
+describe('what cannot be read', () => {
+  test('is told, and exits with 3; what is found wrong beside it outranks it', async () => {
+    const folder = join(world.folder, 'folder.json');
+    mkdirSync(folder);
+    for (const bad of [
+      join(world.folder, 'none.json'),
+      folder,
+      file(world, 'not json'),
+      file(world, ''),
+      file(world, Buffer.from([0x7b, 0xff, 0x7d])),
+      'no-such-run',
+      './a\0b',
+    ]) {
+      const { code, receipts } = await verify(world, bad);
+      expect([bad, code, receipts[0]?.verdict]).toEqual([bad, 3, 'unreadable']);
+    }
+    expect((await verify(world, path, join(world.folder, 'none.json'))).code).toBe(3);
+    const lie = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
+    expect((await verify(world, lie, join(world.folder, 'none.json'))).code).toBe(6);
+  });
+
+  test('no repository: what can be judged without one is', async () => {
+    const outside = join(world.folder, 'outside');
+    mkdirSync(outside, { recursive: true });
+    const answer = await verify(world, path, '--repo', outside);
+    expect(answer.code).toBe(3);
+    expect(checks(answer, 'held')).toContain('outcome');
+    expect(checks(answer, 'not-checked')).toContain('transport');
+    const lie = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
+    expect((await verify(world, lie, '--repo', outside)).code).toBe(6);
+  });
+
+  test('usage', async () => {
+    expect((await said(world, ['receipt', 'verify'])).code).toBe(2);
+    expect((await said(world, ['receipt'])).code).toBe(2);
+    expect((await said(world, ['receipt', 'verify', path, '--json', '--format', 'text'])).code).toBe(2);
+    const help = await said(world, ['receipt', 'verify', '--help']);
+    expect([help.code, help.out]).toEqual([0, expect.stringContaining('$ agent-exec receipt verify receipt.json')]);
+  });
+});
+
+describe('a hostile receipt', () => {
+  const members = (text: string) => textOf(path).replace('"role":', `${text}, "role":`);
+  test.each<[string, () => string | Uint8Array, number]>([
+    ['nests a million deep', () => `${'['.repeat(1e6)}${']'.repeat(1e6)}`, 6],
+    ['nests in an open end', () => '['.repeat(1e6), 3],
+    ['has a million members', () => `{${Array.from({ length: 3e5 }, (_, i) => `"k${i}":${i}`).join(',')}}`, 6],
+    ['is a long string', () => JSON.stringify('a'.repeat(2e7)), 6],
+    ['names a member twice', () => members('"outcome": "exhausted"'), 6],
+    ['names it twice by an escape', () => members('"out\\u0063ome": "exhausted"'), 6],
+    ['has __proto__', () => members('"__proto__": {"outcome": "success"}'), 6],
+    ['has constructor', () => members('"constructor": 1'), 6],
+    ['has lone surrogates', () => textOf(path).replace('test-unit', '\\ud800'), 6],
+    [
+      'has a number out of range',
+      () => textOf(path).replace('"worker_result": null', '"worker_result": {"n": 1e999}'),
+      6,
+    ],
+    ['is a list', () => '[]', 6],
+    ['is larger than any', () => Buffer.alloc(33 * 1024 * 1024, 0x20), 3],
+  ])('%s: answered in a moment', async (_, content, code) => {
+    const given = file(world, content());
+    const before = performance.now();
+    expect((await verify(world, given)).code).toBe(code);
+    expect(performance.now() - before).toBeLessThan(5000);
+  });
+
+  test.each<[string, (draft: Draft) => void]>([
+    ['refs outside of ours', (d) => void Object.assign(d.attempts[1].transport, { ref: 'refs/heads/main' })],
+    ['ids like options', (d) => void Object.assign(d.attempts[1], { attempt_id: '02--upload-pack' })],
+    ['dots in ids', (d) => void Object.assign(d.attempts[1], { attempt_id: 'a..b' })],
+    ['paths with NUL', (d) => void Object.assign(d.attempts[1].changes[0], { path: 'src/a\0b' })],
+    ['paths upwards', (d) => void Object.assign(d.attempts[1].changes[0], { path: 'src/../../etc/passwd' })],
+    ['absolute paths', (d) => void Object.assign(d.attempts[1].changes[0], { path: '/etc/passwd' })],
+    [
+      'bytes that are text',
+      (d) => void Object.assign(d.attempts[1].changes[0], { path: { bytes: 'c3JjL2E=', display: 'src/a.txt' } }),
+    ],
+    ['redacted paths', (d) => void Object.assign(d.attempts[1].changes[0], { path: 'docs/[redacted]' })],
+    ['escapes', (d) => void Object.assign(d.unit, { unit_id: '\u001b[2Jgone\u202e' })],
+    ['names of another hash', (d) => void Object.assign(d.repository, { base: 'a'.repeat(64) })],
+    [
+      'a thousand attempts',
+      (d) => {
+        d.attempts = Array.from({ length: 1000 }, () => d.attempts[1]);
+        d.candidates = Array.from({ length: 1000 }, () => 'works');
+      },
+    ],
+  ])('with %s is not valid, and what is told is harmless', async (_, change) => {
+    const { out, code } = await said(world, ['receipt', 'verify', forged(world, receipt, change)]);
+    expect(code).toBe(6);
+    expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
+    expect(out.length).toBeLessThan(40_000);
+  });
+
+  test.each(['--upload-pack=x', '-x', 'HEAD', 'a'.repeat(39), 'A'.repeat(40), 'refs/heads/main'])(
+    'an oid %j is no receipt',
+    async (oid) => {
+      const text = textOf(path).replaceAll(receipt.attempts[1]?.transport?.commit ?? '', oid);
+      expect(checks(await verify(world, file(world, text)), 'failed')).toEqual(['schema']);
+    },
+  );
+
+  test('behind a link is the file it leads to; a fifo is not waited for', async () => {
+    const link = join(world.folder, 'link.json');
+    symlinkSync(path, link);
+    expect((await verify(world, link)).code).toBe(0);
+    rmSync(link);
+  });
+});
+
+test('under GitHub Actions what fails becomes annotations of the file', async () => {
+  const lie = forged(world, receipt, (draft) => {
+    draft.exit_code = 5;
+    draft.attempts[1].attempt_id = '02-x';
+  });
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_WORKSPACE: world.folder };
+  const { out, code } = await said(world, ['receipt', 'verify', lie], env);
+  expect(code).toBe(6);
+  const name = lie.slice(world.folder.length + 1);
+  expect(out.split('\n')[0]).toMatch(
+    new RegExp(
+      `^::error file=${name.replace('.', '\\.')},title=RECEIPT_OUTCOME::exit_code is 5, and the attempts come to 0$`,
+    ),
+  );
+  expect(out).toContain('title=RECEIPT_ATTEMPTS::');
+  expect(out.trimEnd().split('\n').at(-1)).toBe('1 receipt, 0 valid: not valid');
+  const declared = file(world, '["repair"]', 'declared.json');
+  const more = await said(world, ['receipt', 'verify', path, '--commit', 'main', '--delegations', declared], env);
+  expect(more.out).toMatch(/^::error file=receipt\.json,title=COMMIT_NOT_CARRIED::/m);
+  expect(more.out).toMatch(/^::error file=declared\.json,title=DELEGATION_REJECTED::entry 1: a bare "repair"/m);
+});
