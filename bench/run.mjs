@@ -2,10 +2,10 @@
  * What agent-exec costs, as ratios within one run on one machine. Usage: npm run bench [-- ROUNDS]
  *   overhead: a run around a worker that writes one file and exits, beside the bare git commands for the same
  *   start-up: `--version` and `validate` beside `node -e 0`
- *   flood:    1 GB of output on one stream; peak memory and processor time of agent-exec itself
+ *   flood:    1 GB of output of every format and kind (flood.mjs)
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -129,50 +129,12 @@ function startUp() {
   }
 }
 
-/** Peak resident memory in MB and processor seconds of one process, read while it lives (Linux). */
-async function watched(args) {
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
-  let peak = 0;
-  let cpu = 0;
-  const look = setInterval(() => {
-    try {
-      // A zombie has no memory any more; the highest look counts.
-      const now = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-      peak = Math.max(peak, now);
-      const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      cpu = (Number(fields[11]) + Number(fields[12])) / 100;
-    } catch {
-      // It has just ended; the last look counts.
-    }
-  }, 10);
-  const code = await new Promise((resolve) => child.on('exit', resolve));
-  clearInterval(look);
-  if (code !== 0) throw new Error(`flood: exit ${code}`);
-  return { peak, cpu };
-}
-
-async function flood(name, title, command) {
-  const { repo } = repository(`flood-${name}`, 1, `${command}\necho ok >> src/f0.txt`);
-  const started = Date.now();
-  const { peak, cpu } = await watched(runArgs(repo));
-  console.log(
-    `flood, ${title}: peak ${peak.toFixed(0)} MB, ${cpu.toFixed(1)} s of processor, ${((Date.now() - started) / 1000).toFixed(1)} s in all`,
-  );
-}
-
 try {
   startUp();
   overhead(10);
   overhead(2000);
-  if (process.platform === 'linux') {
-    await flood(
-      'lines',
-      '1 GB in lines',
-      "yes 'a line of output that is about eighty characters long, as lines of logs go..' | head -c 1000000000",
-    );
-    await flood('one-line', '1 GB on one line', "head -c 1000000000 /dev/zero | tr '\\0' x");
-  }
+  const floods = fileURLToPath(new URL('flood.mjs', import.meta.url));
+  if (process.platform === 'linux') execFileSync(process.execPath, [floods], { stdio: 'inherit' });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -2,14 +2,7 @@
  * Antigravity's CLI, `agy`. From reports (floor 1.2.10, newest seen 1.5.15), not measured: it is on no registry. Exit 0 says
  * little here: a success needs a result event that says so, words in it, no denied action and no error line.
  */
-import type {
-  Adapter,
-  EventReader,
-  Invocation,
-  InvocationRequest,
-  Observation,
-  ReaderFacts,
-} from '../model/adapter.ts';
+import type { Adapter, EventReader, Invocation, InvocationRequest, ReaderFacts } from '../model/adapter.ts';
 import { err } from '../model/result.ts';
 import { byteLength, incompatible, invocation, type Places, slugProblem } from './argv.ts';
 import { FINAL_TEXT_BYTES, tail } from './bounded-text.ts';
@@ -25,7 +18,9 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from './json-lines.ts';
+import { jsonNames } from './marks.ts';
 import { parseModelList } from './model-list.ts';
+import type { PassingEvents } from './passing-events.ts';
 import { eventRefusal, refusal } from './refusal.ts';
 import { type Sentinel, uncoloured } from './sentinel.ts';
 import { tokens } from './usage.ts';
@@ -69,6 +64,22 @@ const FAILURE =
 const sameFolder = (a: string, b: string): boolean =>
   a.replace(/^\/private(?=\/)/, '').replace(/\/+$/, '') === b.replace(/^\/private(?=\/)/, '').replace(/\/+$/, '');
 
+const stepWords = (event: JsonObject): string | null => stringOf(objectOf(event.step_update).text_delta);
+const STEPS: PassingEvents = {
+  heads: ['{"event":"step_update",'],
+  wordsMark: jsonNames(['text_delta']),
+  kept: 'all',
+  fits: ({ event }) => event === 'step_update',
+  words: (event) => stepWords(event) ?? '',
+  shown(event) {
+    const step = objectOf(event.step_update);
+    const tool = objectOf(step.tool_info);
+    const name = stringOf(tool.name) ?? stringOf(tool.tool_name);
+    if (name !== null) return toolActivity(name, objectOf(tool.args ?? tool.input));
+    return activity(stepWords(event) ?? stringOf(step.step_type) ?? 'working');
+  },
+};
+
 function agyReader(facts: ReaderFacts = {}): EventReader {
   const words = tail(FINAL_TEXT_BYTES);
   /** What forbids a success; the first one said. */
@@ -84,15 +95,6 @@ function agyReader(facts: ReaderFacts = {}): EventReader {
     if (facts.workspace !== undefined && cwd !== null && !sameFolder(cwd, facts.workspace)) {
       failure ??= `agy works in ${cwd} and not in the workspace`;
     }
-  };
-
-  const onStep = (step: JsonObject): readonly Observation[] => {
-    const text = stringOf(step.text_delta);
-    if (text !== null) words.add(text);
-    const tool = objectOf(step.tool_info);
-    const name = stringOf(tool.name) ?? stringOf(tool.tool_name);
-    if (name !== null) return toolActivity(name, objectOf(tool.args ?? tool.input));
-    return activity(text ?? stringOf(step.step_type) ?? 'working');
   };
 
   const onResult = (result: JsonObject, draft: Draft): void => {
@@ -124,15 +126,19 @@ function agyReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
     {
       sentinels: SENTINELS,
+      names: ['event'],
+      plainLines: new RegExp(`${FAILURE.source}|${LOGIN.join('|')}`),
+      passing: { ...STEPS, pass: (passed) => words.add(passed.words) },
       promisesResult: true,
       onEvent(event, draft) {
-        working = true;
+        working ||= event.event !== undefined;
         switch (event.event) {
           case 'init':
             onInit(event, draft);
             return NOTHING_SEEN;
           case 'step_update':
-            return onStep(objectOf(event.step_update));
+            words.add(STEPS.words(event));
+            return STEPS.shown(event);
           case 'result':
             onResult(objectOf(event.result), draft);
             return [{ kind: 'finished' }];
@@ -163,8 +169,8 @@ function agyReader(facts: ReaderFacts = {}): EventReader {
 /** Below the 128 KiB of one argument, with room for the flag before it. */
 const LONGEST_ARGUMENT_PROMPT = 120 * 1024;
 
-/** agy's own limit: it must end before it is ended, to still write its result. */
-const innerSeconds = (timeoutSeconds: number): number => Math.max(timeoutSeconds - 30, Math.ceil(timeoutSeconds / 2));
+/** agy's own limit: it must end before it is ended, to still write its result. Never too short to do anything. */
+const innerSeconds = (timeoutSeconds: number): number => Math.max(timeoutSeconds - 30, 30);
 
 const EFFORT_SUFFIX = /-(minimal|low|medium|high|xhigh|max)$/;
 

@@ -39,8 +39,8 @@ export function lastBytes(text: string, limit: number): string {
   return lastCharacters(Buffer.from(text.slice(-limit), 'utf8'), limit, false);
 }
 
-/** `isCut`: the bytes may begin in the middle of a character. */
-function lastCharacters(bytes: Buffer, limit: number, isCut: boolean): string {
+/** The last `limit` of the bytes, from a whole character on. `isCut`: they may begin in the middle of one. */
+export function lastCharacters(bytes: Buffer, limit: number, isCut: boolean): string {
   let start = Math.max(0, bytes.length - limit);
   while ((isCut || start > 0) && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
   return bytes.subarray(start).toString('utf8');
@@ -49,6 +49,8 @@ function lastCharacters(bytes: Buffer, limit: number, isCut: boolean): string {
 /** The end of a growing text, with memory bounded by a small multiple of `limit`. */
 export interface Tail {
   add(text: string): void;
+  /** Whole characters in UTF-8; the bytes are copied. */
+  addBytes(bytes: Buffer): void;
   clear(): void;
   text(): string;
 }
@@ -69,9 +71,13 @@ export function tail(limit: number): Tail {
   function settle(): void {
     const joined = pieces.join('');
     const half = HALF_PAIR.exec(joined)?.[0] ?? '';
-    const bytes = Buffer.from(half === '' ? joined : joined.slice(0, -1), 'utf8').subarray(-limit);
     pieces = half === '' ? [] : [half];
     characters = half.length;
+    append(Buffer.from(half === '' ? joined : joined.slice(0, -1), 'utf8'));
+  }
+
+  function append(all: Buffer): void {
+    const bytes = all.subarray(-limit);
     ring ??= Buffer.allocUnsafe(limit);
     const before = bytes.copy(ring, total % limit);
     bytes.copy(ring, 0, before);
@@ -86,6 +92,10 @@ export function tail(limit: number): Tail {
       characters += piece.length;
       if (characters >= BLOCK_CHARACTERS || pieces.length >= BLOCK_PIECES) settle();
     },
+    addBytes(bytes) {
+      if (pieces.length > 0) settle();
+      append(bytes);
+    },
     clear() {
       total = 0;
       pieces = [];
@@ -96,7 +106,9 @@ export function tail(limit: number): Tail {
       const isCut = total > limit;
       const start = isCut ? total % limit : 0;
       const older = [ring.subarray(start, Math.min(total, limit)), ring.subarray(0, start)];
-      return lastCharacters(Buffer.concat([...older, Buffer.from(pieces.join(''), 'utf8')]), limit, isCut);
+      const end = lastCharacters(Buffer.concat([...older, Buffer.from(pieces.join(''), 'utf8')]), limit, isCut);
+      // Bytes that are no UTF-8 are replaced by characters that take more room.
+      return lastBytes(end, limit);
     },
   };
 }

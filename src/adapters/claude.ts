@@ -16,6 +16,8 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, type JsonObject, listOf, numberOf, objectOf, stringOf } from './json-lines.ts';
+import { jsonNames } from './marks.ts';
+import type { PassingEvents } from './passing-events.ts';
 import { eventRefusal, providerCode, refusal, refusalCode } from './refusal.ts';
 import { type Sentinel, sentinelRefusal } from './sentinel.ts';
 import { dollars, sumTokens, tokens } from './usage.ts';
@@ -72,6 +74,30 @@ const OWN_FAULT: ReadonlySet<string> = new Set(['invalid_request', 'max_output_t
 /** Messages that the CLI writes itself, in the model's place. */
 const SYNTHETIC = '<synthetic>';
 
+const messageText = (event: JsonObject): string => contentText(objectOf(event.message).content);
+const isAnswer = (event: JsonObject): boolean =>
+  event.type === 'assistant' && objectOf(event.message).model !== SYNTHETIC;
+/** A sub-agent's words are not the worker's last message. */
+const answerWords = (event: JsonObject): string =>
+  typeof event.parent_tool_use_id === 'string' ? '' : messageText(event);
+
+function answerShown(event: JsonObject): readonly Observation[] {
+  const calls = listOf(objectOf(event.message).content)
+    .map(objectOf)
+    .filter((block) => block.type === 'tool_use')
+    .flatMap((block) => toolActivity(stringOf(block.name) ?? 'tool', objectOf(block.input)));
+  return calls.length > 0 ? calls : activity(messageText(event) || 'thinking');
+}
+
+const ANSWERS: PassingEvents = {
+  heads: ['{"type":"assistant",'],
+  wordsMark: jsonNames(['text', 'content']),
+  kept: 'last',
+  fits: isAnswer,
+  words: answerWords,
+  shown: answerShown,
+};
+
 function usageOf(result: JsonObject): Usage {
   const usage = objectOf(result.usage);
   const input = tokens(usage.input_tokens);
@@ -109,22 +135,18 @@ function claudeReader(facts: ReaderFacts = {}): EventReader {
     return code === null ? null : refusal(code, said, 'event', facts.now);
   };
 
-  const onAssistant = (event: JsonObject, draft: Draft): readonly Observation[] => {
-    const message = objectOf(event.message);
-    const text = contentText(message.content);
-    if (message.model === SYNTHETIC) {
-      if (typeof event.error === 'string') failed = { text, word: event.error };
-      return NOTHING_SEEN;
-    }
+  const answered = (words: string, draft: Draft): void => {
     failed = null;
-    // A sub-agent's words are not the worker's last message.
-    const ofSubAgent = typeof event.parent_tool_use_id === 'string';
-    if (text !== '' && !ofSubAgent) setFinalText(draft, text);
-    const calls = listOf(message.content)
-      .map(objectOf)
-      .filter((block) => block.type === 'tool_use')
-      .flatMap((block) => toolActivity(stringOf(block.name) ?? 'tool', objectOf(block.input)));
-    return calls.length > 0 ? calls : activity(text === '' ? 'thinking' : text);
+    if (words !== '') setFinalText(draft, words);
+  };
+
+  const onAssistant = (event: JsonObject, draft: Draft): readonly Observation[] => {
+    if (isAnswer(event)) {
+      answered(answerWords(event), draft);
+      return answerShown(event);
+    }
+    if (typeof event.error === 'string') failed = { text: messageText(event), word: event.error };
+    return NOTHING_SEEN;
   };
 
   const onResult = (event: JsonObject, draft: Draft): void => {
@@ -153,6 +175,8 @@ function claudeReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
     {
       sentinels: SENTINELS,
+      names: ['system', 'assistant', 'result'],
+      passing: { ...ANSWERS, pass: ({ words }, draft) => answered(words, draft) },
       promisesResult: true,
       onEvent(event, draft) {
         switch (event.type) {

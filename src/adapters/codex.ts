@@ -14,6 +14,8 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from './json-lines.ts';
+import { jsonNames } from './marks.ts';
+import type { PassingEvents } from './passing-events.ts';
 import { eventRefusal, providerRefusal, refusal, refusalCode } from './refusal.ts';
 import type { Sentinel } from './sentinel.ts';
 import { addUsage, sumTokens, tokens } from './usage.ts';
@@ -97,6 +99,19 @@ function itemActivity(item: JsonObject): readonly Observation[] {
   }
 }
 
+const itemWords = (event: JsonObject): string => {
+  const item = objectOf(event.item);
+  return event.type === 'item.completed' && item.type === 'agent_message' ? (stringOf(item.text) ?? '') : '';
+};
+const ITEMS: PassingEvents = {
+  heads: ['{"type":"item.started",', '{"type":"item.completed",'],
+  wordsMark: jsonNames(['agent_message']),
+  kept: 'last',
+  fits: ({ type }) => type === 'item.started' || type === 'item.completed',
+  words: itemWords,
+  shown: (event) => itemActivity(objectOf(event.item)),
+};
+
 function addTurnUsage(draft: Draft, usage: JsonObject): void {
   const input = tokens(usage.input_tokens);
   const output = tokens(usage.output_tokens);
@@ -112,6 +127,9 @@ function addTurnUsage(draft: Draft, usage: JsonObject): void {
 function codexReader(facts: ReaderFacts = {}): EventReader {
   /** The last `error` event that is no reconnecting: the reason where codex ends without a `turn.failed`. */
   let lastError: string | null = null;
+  const keepWords = (words: string, draft: Draft): void => {
+    if (words !== '') setFinalText(draft, words);
+  };
   const fail = (draft: Draft, text: string): void => {
     if (PROVIDERS_OWN.test(text)) setError(draft, text, providerRefusal(null, text, facts.now));
     else setError(draft, text, PROVIDERS_WORDS.test(text) ? eventRefusal(null, text, facts.now) : null);
@@ -119,6 +137,8 @@ function codexReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
     {
       sentinels: SENTINELS,
+      names: ['thread.started', 'item.started', 'item.completed', 'error', 'turn.completed', 'turn.failed'],
+      passing: { ...ITEMS, pass: ({ words }, draft) => keepWords(words, draft) },
       promisesResult: true,
       onEvent(event, draft) {
         switch (event.type) {
@@ -126,14 +146,9 @@ function codexReader(facts: ReaderFacts = {}): EventReader {
             draft.sessionId = stringOf(event.thread_id) ?? draft.sessionId;
             return NOTHING_SEEN;
           case 'item.started':
-          case 'item.completed': {
-            const item = objectOf(event.item);
-            const text = stringOf(item.text);
-            if (event.type === 'item.completed' && item.type === 'agent_message' && text !== null) {
-              setFinalText(draft, text);
-            }
-            return itemActivity(item);
-          }
+          case 'item.completed':
+            keepWords(itemWords(event), draft);
+            return ITEMS.shown(event);
           case 'error': {
             const message = stringOf(event.message) ?? 'error';
             if (!RECONNECTING.test(message)) {

@@ -15,6 +15,8 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, type JsonObject, objectOf, stringOf } from './json-lines.ts';
+import { jsonNames } from './marks.ts';
+import type { PassingEvents } from './passing-events.ts';
 import { refusal, refusalCode } from './refusal.ts';
 import { type Sentinel, sentinelRefusal, uncoloured } from './sentinel.ts';
 import { tokens } from './usage.ts';
@@ -107,6 +109,23 @@ function onToolCall(event: JsonObject): readonly Observation[] {
   return toolActivity(name.replace(/ToolCall$/, ''), objectOf(objectOf(call).args));
 }
 
+const assistantText = (event: JsonObject): string =>
+  event.type === 'assistant' ? contentText(objectOf(event.message).content) : '';
+const PASSING: PassingEvents = {
+  heads: ['{"type":"assistant",', '{"type":"thinking",', '{"type":"tool_call",'],
+  wordsMark: jsonNames(['assistant']),
+  kept: 'last',
+  fits: ({ type }) => type === 'assistant' || type === 'thinking' || type === 'tool_call',
+  words: assistantText,
+  shown(event) {
+    if (event.type === 'tool_call') return onToolCall(event);
+    return activity(event.type === 'thinking' ? 'thinking' : assistantText(event));
+  },
+};
+const keepWords = (words: string, draft: Draft): void => {
+  if (words !== '') setFinalText(draft, words);
+};
+
 function cursorReader(facts: ReaderFacts = {}): EventReader {
   /** The last reason given for waiting: a bare `retry` follows the event that has it. */
   let waiting: Refusal | null = null;
@@ -119,6 +138,9 @@ function cursorReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
     {
       sentinels: SENTINELS,
+      names: ['system', 'assistant', 'thinking', 'tool_call', 'connection', 'retry', 'result'],
+      plainLines: OWN_ERROR,
+      passing: { ...PASSING, pass: ({ words }, draft) => keepWords(words, draft) },
       promisesResult: true,
       onEvent(event, draft) {
         switch (event.type) {
@@ -128,15 +150,11 @@ function cursorReader(facts: ReaderFacts = {}): EventReader {
               draft.sessionId = stringOf(event.session_id) ?? draft.sessionId;
             }
             return NOTHING_SEEN;
-          case 'assistant': {
-            const text = contentText(objectOf(event.message).content);
-            if (text !== '') setFinalText(draft, text);
-            return activity(text);
-          }
+          case 'assistant':
           case 'thinking':
-            return activity('thinking');
           case 'tool_call':
-            return onToolCall(event);
+            keepWords(assistantText(event), draft);
+            return PASSING.shown(event);
           case 'connection':
             // It may now sit behind a long tool call without another event. One that never comes back gives up by itself.
             if (event.subtype === 'reconnected') return activity('reconnected');

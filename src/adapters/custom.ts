@@ -137,7 +137,7 @@ function reader(
   if (format === 'text') return textReader(sentinels, facts);
   const inner = builtInAdapter(format)?.reader(facts) ?? textReader(sentinels, facts);
   if (sentinels.length === 0) return inner;
-  const prefixes = eventReader({ sentinels, promisesResult: false, onEvent: () => [] }, facts);
+  const prefixes = eventReader({ sentinels, names: [], promisesResult: false, onEvent: () => [] }, facts);
   return {
     read(stream, line) {
       prefixes.read(stream, line);

@@ -2,11 +2,20 @@
  * The common part of every event reader: lines in, observations and a report out. A format says only what its own events
  * mean. Total for any bytes, and of bounded memory: nothing of a line is kept but bounded texts and sums.
  */
-import type { EventReader, Observation, ReaderFacts, Stream, WorkerReport } from '../model/adapter.ts';
+import {
+  type EventReader,
+  MAX_LINE,
+  type Observation,
+  type ReaderFacts,
+  type Stream,
+  type WorkerReport,
+} from '../model/adapter.ts';
 import { NO_USAGE, type Refusal } from '../model/observation.ts';
 import { activityText, errorText, FINAL_TEXT_BYTES, lastBytes } from './bounded-text.ts';
 import { type JsonObject, parseLine } from './json-lines.ts';
-import { linesOf } from './lines.ts';
+import { eachLineWith, lineIn } from './lines.ts';
+import { holdsMatch, jsonNames, lineStarts } from './marks.ts';
+import { type Passed, type PassingEvents, putOff } from './passing-events.ts';
 import type { Sentinel } from './sentinel.ts';
 import { sentinelWatch } from './sentinel-watch.ts';
 
@@ -26,21 +35,27 @@ export interface Draft {
 /** One format of events. */
 export interface EventFormat {
   readonly sentinels: readonly Sentinel[];
+  /** Names of which every event that means something has one, as a string or a key. Lines without any are never parsed. */
+  readonly names: readonly string[];
   /** False where the format has no event that must come. */
   readonly promisesResult: boolean;
   /** An object on stdout. */
   onEvent(event: JsonObject, draft: Draft): readonly Observation[];
   /** A line that is no object: the CLI's own words around its events. On stdout asked only about lines of a sentinel. */
   onPlainLine?(line: string, stream: Stream, draft: Draft): readonly Observation[];
+  /** How the lines begin that `onPlainLine` wants of stderr, beside those of sentinels. */
+  readonly plainLines?: RegExp;
+  /** The commonest events of a run, where many come to what the newest do. */
+  readonly passing?: PassingEvents & { pass(passed: Passed, draft: Draft): void };
   /** Called once for each report, on a copy: what only the end of the output shows. */
   conclude?(draft: Draft): void;
 }
 
 export const NOTHING_SEEN: readonly Observation[] = [];
-const NOTHING_IN_BLOCK = [NOTHING_SEEN];
-
-/** A line that may hold an object, in a block. */
-const OBJECT = /^[^\S\n]*\{/m;
+const ANY_LINE = /[^\n]/g;
+const NEWLINE = 0x0a;
+/** A longer block of one line is never made a string as a whole. */
+const LONG_BLOCK = 128 * 1024;
 
 export const activity = (text: string): readonly Observation[] => {
   const shown = activityText(text);
@@ -71,6 +86,12 @@ const isTelling = ({ sessionId, model, status, resultSeen }: Draft): boolean =>
 
 const bounded = (name: string | null): string | null => (name === null ? null : activityText(name));
 
+/** Names come from the worker: they are kept as bounded as everything else. */
+function boundNames(draft: Draft): void {
+  draft.model = bounded(draft.model);
+  draft.sessionId = bounded(draft.sessionId);
+}
+
 export function eventReader(format: EventFormat, facts: ReaderFacts = {}): EventReader {
   const draft: Draft = {
     status: null,
@@ -84,15 +105,21 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
   };
   const parse = facts.parse ?? parseLine;
   const watch = sentinelWatch(format.sentinels, facts);
+  const marks = jsonNames(format.names);
+  const plainMarks = lineStarts(
+    format.sentinels.map(({ start }) => start),
+    format.plainLines,
+  );
+  const { passing } = format;
+  const late = passing === undefined ? null : putOff(passing);
   /** Events of the format were seen. */
   let isItsLog = false;
-  const read = (stream: Stream, line: string): readonly Observation[] => {
+
+  const readNow = (stream: Stream, line: string): readonly Observation[] => {
     const event = stream === 'stdout' ? parse(line) : null;
     if (event !== null) {
       const seen = format.onEvent(event, draft);
-      // Names come from the worker: keep them as bounded as everything else.
-      draft.model = bounded(draft.model);
-      draft.sessionId = bounded(draft.sessionId);
+      boundNames(draft);
       isItsLog ||= seen.length > 0 || isTelling(draft);
       return seen;
     }
@@ -100,15 +127,85 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
     watch.read(stream, line);
     return format.onPlainLine?.(line, stream, draft) ?? NOTHING_SEEN;
   };
+
+  /** Reads what was put off. Gives what of it was not shown yet. */
+  const catchUp = (): readonly Observation[] => {
+    if (late === null || passing === undefined) return NOTHING_SEEN;
+    const seen = late.shown(parse);
+    const passed = seen === null ? null : late.passed(parse);
+    if (seen === null || passed === null) {
+      const lines = late.lines();
+      late.clear();
+      const each = lines.map(({ line, isNew }) => ({ isNew, seen: readNow('stdout', line) }));
+      return each.filter(({ isNew }) => isNew).flatMap((one) => one.seen);
+    }
+    late.clear();
+    if (passed.events.length > 0) passing.pass(passed, draft);
+    boundNames(draft);
+    return seen;
+  };
+
+  const isPassing = (bytes: string, start: number): boolean => isItsLog && late?.isOne(bytes, start) === true;
+
+  /** The lines of a block that mean something, by their places; false where there are others. */
+  const eachTelling = (
+    stream: Stream,
+    block: Buffer,
+    take: (start: number, end: number, passes: boolean) => void,
+  ): boolean => {
+    const isLong = block.length > LONG_BLOCK && !block.includes(NEWLINE);
+    const bytes = block.toString('latin1', 0, isLong ? LONG_BLOCK : block.length);
+    const sought = stream === 'stderr' ? plainMarks : !isItsLog && watch.isIn(bytes) ? ANY_LINE : marks;
+    const passes = (start: number): boolean => stream === 'stdout' && isPassing(bytes, start);
+    if (!isLong) return eachLineWith(bytes, sought, passes, (start, end) => take(start, end, passes(start)));
+    // Where a plain line tells anything, it does so at its beginning.
+    const tells = passes(0) || holdsMatch(sought === marks ? block : block.subarray(0, LONG_BLOCK), sought);
+    if (tells) take(0, block.length, passes(0));
+    return tells;
+  };
+
   return {
-    read,
+    read(stream, line) {
+      const before = catchUp();
+      const seen = readNow(stream, line);
+      return before.length === 0 ? seen : [...before, ...seen];
+    },
     readBlock(stream, block) {
-      const holdsObject = block.includes('{') && OBJECT.test(block);
-      const isNothing = stream === 'stdout' && !holdsObject && (isItsLog || !watch.isIn(block));
-      return isNothing ? NOTHING_IN_BLOCK : linesOf(block).map((line) => read(stream, line));
+      const told: (readonly Observation[])[] = [];
+      const tell = (seen: readonly Observation[]): number => (seen.length > 0 ? told.push(seen) : 0);
+      /** Some line showed nothing: that is a sign of life all the same. */
+      let isQuiet = false;
+      /** Passing lines that stand one behind the other, to be put off at once. */
+      let begin = 0;
+      let end = 0;
+      const putOffLines = (): void => {
+        const lines = block.subarray(begin, end);
+        begin = end;
+        if (late === null || lines.length === 0 || late.add(lines)) return;
+        tell(catchUp());
+        late.add(lines);
+      };
+      const allTell = eachTelling(stream, block, (start, stop, passes) => {
+        if (passes && stop - start <= MAX_LINE) {
+          if (begin === end || start !== end + 1) {
+            putOffLines();
+            begin = start;
+          }
+          end = stop;
+          return;
+        }
+        putOffLines();
+        tell(catchUp());
+        if (tell(readNow(stream, lineIn(block, start, stop))) === 0) isQuiet = true;
+      });
+      putOffLines();
+      tell(late?.shown(parse) ?? catchUp());
+      if (isQuiet || !allTell || told.length === 0) told.push(NOTHING_SEEN);
+      return told;
     },
     refusalTold: () => draft.refusal ?? watch.told(),
     report() {
+      catchUp();
       const end = { ...draft };
       format.conclude?.(end);
       return {

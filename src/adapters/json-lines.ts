@@ -9,7 +9,8 @@ const NOTHING: JsonObject = Object.freeze({});
 /** The object that a line holds, or null for anything else: prose, a torn line, an array, a number. */
 export function parseLine(line: string): JsonObject | null {
   const start = line.search(/\S/);
-  if (start < 0 || line[start] !== '{') return null;
+  // A long line that was cut is torn, and not worth reading to that end.
+  if (start < 0 || line[start] !== '{' || !line.trimEnd().endsWith('}')) return null;
   try {
     const value: unknown = JSON.parse(line);
     return isObject(value) ? value : null;

@@ -4,6 +4,7 @@ import { err } from '../model/result.ts';
 import { effortProblem, fitsArgument, invocation, slugProblem } from './argv.ts';
 import {
   activity,
+  type Draft,
   eventReader,
   NOTHING_SEEN,
   providerWait,
@@ -12,6 +13,8 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, listOf, numberOf, objectOf, parseLine, stringOf } from './json-lines.ts';
+import { jsonNames } from './marks.ts';
+import type { PassingEvents } from './passing-events.ts';
 import { providerCode, refusal } from './refusal.ts';
 import { type Sentinel, uncoloured } from './sentinel.ts';
 import { readVersionBy } from './version.ts';
@@ -38,23 +41,39 @@ const SENTINELS: readonly Sentinel[] = [
   { ...own('Model "', 'MODEL_UNAVAILABLE'), holds: 'is not configured' },
 ];
 
+const MESSAGES: PassingEvents = {
+  heads: ['{"role":"assistant",'],
+  wordsMark: jsonNames(['content']),
+  kept: 'last',
+  fits: ({ role }) => role === 'assistant',
+  words: ({ content }) => contentText(content),
+  shown({ content, tool_calls }) {
+    const calls = listOf(tool_calls).flatMap((call) => {
+      const called = objectOf(objectOf(call).function);
+      const input = parseLine(stringOf(called.arguments) ?? '') ?? {};
+      return toolActivity(stringOf(called.name) ?? 'tool', input);
+    });
+    return calls.length > 0 ? calls : activity(contentText(content) || 'thinking');
+  },
+};
+const said = (words: string, draft: Draft): void => {
+  draft.resultSeen = true;
+  if (words !== '') setFinalText(draft, words);
+};
+
 function kimiReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
     {
       sentinels: SENTINELS,
+      names: ['assistant', 'meta'],
+      plainLines: OWN_ERROR,
+      passing: { ...MESSAGES, pass: ({ words }, draft) => said(words, draft) },
       // No event ends a run, but no run that did anything is without a message of the assistant.
       promisesResult: true,
       onEvent(event, draft) {
         if (event.role === 'assistant') {
-          draft.resultSeen = true;
-          const text = contentText(event.content);
-          if (text !== '') setFinalText(draft, text);
-          const calls = listOf(event.tool_calls).flatMap((call) => {
-            const called = objectOf(objectOf(call).function);
-            const input = parseLine(stringOf(called.arguments) ?? '') ?? {};
-            return toolActivity(stringOf(called.name) ?? 'tool', input);
-          });
-          return calls.length > 0 ? calls : activity(text === '' ? 'thinking' : text);
+          said(MESSAGES.words(event), draft);
+          return MESSAGES.shown(event);
         }
         if (event.role !== 'meta') return NOTHING_SEEN;
         if (event.type === 'session.resume_hint') {
@@ -62,8 +81,8 @@ function kimiReader(facts: ReaderFacts = {}): EventReader {
           return NOTHING_SEEN;
         }
         if (event.type !== 'turn.step.retrying') return NOTHING_SEEN;
-        const said = [event.error_name, event.error_message].map(stringOf).filter((part) => part !== null);
-        const text = said.length > 0 ? said.join(': ') : 'turn.step.retrying';
+        const told = [event.error_name, event.error_message].map(stringOf).filter((part) => part !== null);
+        const text = told.length > 0 ? told.join(': ') : 'turn.step.retrying';
         const code = providerCode(numberOf(event.status_code), text) ?? 'PROVIDER_ERROR';
         return providerWait(refusal(code, text, 'event', facts.now));
       },

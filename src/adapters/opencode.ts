@@ -25,6 +25,8 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { type JsonObject, listOf, numberOf, objectOf, parseLine, stringOf } from './json-lines.ts';
+import { jsonNames } from './marks.ts';
+import type { PassingEvents } from './passing-events.ts';
 import { eventRefusal, providerCode, providerRefusal, refusal, refusalCode } from './refusal.ts';
 import { uncoloured } from './sentinel.ts';
 import { addUsage, dollars, sumTokens, tokens } from './usage.ts';
@@ -79,11 +81,32 @@ function stepUsage(part: JsonObject): Partial<Usage> {
   };
 }
 
+const PARTS: PassingEvents = {
+  heads: ['{"type":"text",', '{"type":"tool_use",'],
+  // Of a tool's event only its end would tell that it has none: what it holds may have a `text` too.
+  wordsMark: jsonNames(['text']),
+  kept: 'all',
+  fits: ({ type }) => type === 'text' || type === 'tool_use',
+  words: ({ type, part }) => (type === 'text' ? (stringOf(objectOf(part).text) ?? '') : ''),
+  shown(event) {
+    const part = objectOf(event.part);
+    if (event.type === 'text') return activity(stringOf(part.text) ?? '');
+    return toolActivity(stringOf(part.tool) ?? 'tool', objectOf(objectOf(part.state).input));
+  },
+};
+
 function opencodeReader(facts: ReaderFacts = {}): EventReader {
   const message = tail(FINAL_TEXT_BYTES);
   let newStep = false;
   /** Since its provider last failed, nothing came of it: that it begins another step is no sign of work. */
   let failing = false;
+  const say = (words: string): void => {
+    failing = false;
+    if (words === '') return;
+    if (newStep) message.clear();
+    newStep = false;
+    message.add(words);
+  };
   const wait = (text: string, source: Refusal['source']): readonly Observation[] => {
     failing = true;
     return providerWait(refusal(providerCode(null, text) ?? 'PROVIDER_ERROR', text, source, facts.now));
@@ -104,6 +127,15 @@ function opencodeReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
     {
       sentinels: [],
+      names: ['sessionID', 'step_start', 'text', 'tool_use', 'step_finish', 'error'],
+      plainLines: /timestamp=/,
+      passing: {
+        ...PARTS,
+        pass({ events, words }, draft) {
+          for (const { sessionID } of events) draft.sessionId = stringOf(sessionID) ?? draft.sessionId;
+          say(words);
+        },
+      },
       // No event ends a run, but no run that did anything is without a finished step.
       promisesResult: true,
       onEvent(event, draft) {
@@ -113,19 +145,10 @@ function opencodeReader(facts: ReaderFacts = {}): EventReader {
           case 'step_start':
             newStep = true;
             return failing ? NOTHING_SEEN : activity('thinking');
-          case 'text': {
-            failing = false;
-            const text = stringOf(part.text) ?? '';
-            if (newStep && text !== '') {
-              message.clear();
-              newStep = false;
-            }
-            message.add(text);
-            return activity(text);
-          }
+          case 'text':
           case 'tool_use':
-            failing = false;
-            return toolActivity(stringOf(part.tool) ?? 'tool', objectOf(objectOf(part.state).input));
+            say(PARTS.words(event));
+            return PARTS.shown(event);
           case 'step_finish':
             draft.resultSeen = true;
             draft.usage = addUsage(draft.usage, stepUsage(part));

@@ -18,6 +18,7 @@ import {
   toolActivity,
 } from './event-reader.ts';
 import { contentText, type JsonObject, objectOf, stringOf } from './json-lines.ts';
+import type { PassingEvents } from './passing-events.ts';
 import { providerCode, providerRefusal, refusal } from './refusal.ts';
 import type { Sentinel } from './sentinel.ts';
 import { addUsage, dollars, tokens } from './usage.ts';
@@ -50,6 +51,17 @@ function messageUsage(usage: JsonObject): Partial<Usage> {
   };
 }
 
+const STEPS: PassingEvents = {
+  heads: ['{"type":"message_update",', '{"type":"tool_execution_start",'],
+  wordsMark: null,
+  kept: 'last',
+  fits: ({ type }) => type === 'message_update' || type === 'tool_execution_start',
+  words: () => '',
+  // An update is the whole message so far, again and again: a sign of life and nothing to keep.
+  shown: ({ type, toolName, args }) =>
+    type === 'message_update' ? activity('answering') : toolActivity(stringOf(toolName) ?? 'tool', objectOf(args)),
+};
+
 function piReader(facts: ReaderFacts = {}): EventReader {
   /** Its `error` stop is the provider's failure: a tool's never ends a message. */
   const fail = (draft: Draft, text: string): void => setError(draft, text, providerRefusal(null, text, facts.now));
@@ -76,6 +88,12 @@ function piReader(facts: ReaderFacts = {}): EventReader {
   return eventReader(
     {
       sentinels: SENTINELS,
+      names: [
+        ...['session', 'message_update', 'message_end', 'tool_execution_start', 'agent_settled'],
+        ...['auto_retry_start', 'auto_retry_end'],
+      ],
+      plainLines: /\[log_/,
+      passing: { ...STEPS, pass: () => {} },
       // A context overflow ends with exit 0 and no assistant message at all.
       promisesResult: true,
       onEvent(event, draft) {
@@ -84,14 +102,12 @@ function piReader(facts: ReaderFacts = {}): EventReader {
             draft.sessionId = stringOf(event.id) ?? draft.sessionId;
             return NOTHING_SEEN;
           case 'message_update':
-            // The whole message so far, again and again: a sign of life and nothing to keep.
-            return activity('answering');
+          case 'tool_execution_start':
+            return STEPS.shown(event);
           case 'message_end': {
             const message = objectOf(event.message);
             return message.role === 'assistant' ? onAssistantEnd(message, draft) : NOTHING_SEEN;
           }
-          case 'tool_execution_start':
-            return toolActivity(stringOf(event.toolName) ?? 'tool', objectOf(event.args));
           case 'auto_retry_start': {
             const text = stringOf(event.errorMessage) ?? 'auto_retry_start';
             return providerWait(refusal(providerCode(null, text) ?? 'PROVIDER_ERROR', text, 'event', facts.now));

@@ -7,8 +7,8 @@ import type { Refusal } from '../model/observation.ts';
 import { type Sentinel, sentinelReader } from './sentinel.ts';
 
 export interface SentinelWatch {
-  /** False where no line of the block begins with a literal. */
-  isIn(block: string): boolean;
+  /** False where no line of the block, as a string of its bytes, can tell anything more. */
+  isIn(bytes: string): boolean;
   read(stream: Stream, line: string): void;
   /** The first refusal that a plain line told. */
   told(): Refusal | null;
@@ -24,7 +24,7 @@ export function sentinelWatch(sentinels: readonly Sentinel[], { log, now }: Read
   let ofOwn: Refusal | null = null;
   let ofGeneral: Refusal | null = null;
   return {
-    isIn: (block) => own.isIn(block) || general.isIn(block),
+    isIn: (bytes) => (ofOwn === null && own.isIn(bytes)) || (ofGeneral === null && general.isIn(bytes)),
     read(stream, line) {
       ofOwn ??= own.by(stream, line, now);
       ofGeneral ??= general.by(stream, line, now);

@@ -5,6 +5,7 @@
 import type { Stream } from '../model/adapter.ts';
 import type { RefusalCode } from '../model/codes.ts';
 import type { Refusal } from '../model/observation.ts';
+import { lineStarts } from './marks.ts';
 import { providerCode, refusal, refusalCode } from './refusal.ts';
 
 export interface Sentinel {
@@ -42,8 +43,8 @@ function codeOf(code: Exclude<Sentinel['code'], 'other'>, text: string): Refusal
 
 /** `sentinelRefusal` for many lines, of which most are none: one pattern of all literals tells that at once. */
 export interface SentinelReader {
-  /** False where no line of the block begins with a literal. */
-  isIn(block: string): boolean;
+  /** False where no line of the block, as a string of its bytes, begins with a literal. */
+  isIn(bytes: string): boolean;
   by(stream: Stream, line: string, now?: () => number): Refusal | null;
 }
 
@@ -51,10 +52,12 @@ export function sentinelReader(sentinels: readonly Sentinel[]): SentinelReader {
   if (sentinels.length === 0) return { isIn: () => false, by: () => null };
   const literals = sentinels.map(({ start }) => start.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
   const atStart = new RegExp(`^(?:${literals})`);
-  // A colour or a carriage return before the literal is looked at line by line.
-  const inBlock = new RegExp(`^(?:[\\r\\u001b]|${literals})`, 'm');
+  const inBlock = lineStarts(sentinels.map(({ start }) => start));
   return {
-    isIn: (block) => inBlock.test(block),
+    isIn(bytes) {
+      inBlock.lastIndex = 0;
+      return inBlock.test(bytes);
+    },
     by: (stream, line, now) => (atStart.test(uncoloured(line)) ? sentinelRefusal(sentinels, stream, line, now) : null),
   };
 }

@@ -36,7 +36,7 @@ function spans(texts: readonly string[], labels: CardLabels, separator = ', '): 
   return [...shown, ...(more > 0 ? [labels.more(more)] : [])].join(separator) || labels.none;
 }
 
-export const attemptIdOf = (index: number, profile: string): string =>
+const attemptIdOf = (index: number, profile: string): string =>
   `${String(index + 1).padStart(2, '0')}-${profile}`;
 
 /** A card of a finished run. `path`: where its receipt is; `holds`: whether its digest does. */

@@ -24,8 +24,8 @@ export interface NoSource {
   readonly exitCode: number;
 }
 
-/** What can be read in a moment; the largest receipts of real runs have a tenth of it. */
-const MAX_BYTES = 32 * 1024 * 1024;
+/** What can be read in a moment: forty attempts that each changed a thousand files with long names. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Words are a path where they contain a slash, end in .json or name something that exists; otherwise a run. */
 export async function receiptSource(

@@ -1,5 +1,6 @@
 /** What must hold between values: one named function for each rule, each finding with the rule's code. */
-import { NAME, RESULT_CONTRACTS } from '../model/config.ts';
+import { NAME } from '../model/config.ts';
+import { RESULT_CONTRACTS } from '../model/worker-result.ts';
 import {
   argvCommandLine,
   argvMetacharacters,

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { ChangeStatus } from '../model/evidence.ts';
 import { decodePath, type RepoPath } from '../model/path.ts';
 import { err, ok, type Result } from '../model/result.ts';
+import { complaint } from './complaint.ts';
 import { batched, type CommitEntry, ContentError, fastImportStream, type ReadContent } from './fast-import.ts';
 import type { HostStore } from './host-store.ts';
 import { GitError, git, IDENTITY, splitNul, tryGit } from './run.ts';
@@ -74,7 +75,7 @@ export async function buildCommit(request: BuildRequest): Promise<Result<BuiltCo
   if (failure !== null) return err({ kind: 'content-changed', paths: [failure.path], message: failure.message });
   const [, commit, tree] = /^([0-9a-f]+)\n040000 tree ([0-9a-f]+)\t\n$/.exec(made.stdout.toString('latin1')) ?? [];
   if (made.code !== 0 || commit === undefined || tree === undefined)
-    return err({ kind: 'git-failed', message: made.stderr.trim() || `fast-import answered ${made.failure}` });
+    return err({ kind: 'git-failed', message: complaint(made.stderr, `fast-import answered ${made.failure}`) });
 
   const differing = await inexactPaths(store, baseTree, commit, entries);
   if (differing.length > 0) return err({ kind: 'not-exact', paths: differing });

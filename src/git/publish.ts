@@ -9,6 +9,7 @@ import type { PublishedCommit } from '../model/evidence.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import type { BuiltCommit } from './build-commit.ts';
+import { complaint } from './complaint.ts';
 import type { HostStore } from './host-store.ts';
 import { type GitOutput, tryGit } from './run.ts';
 
@@ -127,7 +128,7 @@ async function objectCount(pack: string): Promise<number> {
 }
 
 function problemOf(output: GitOutput, ref: string): PublishProblem {
-  const message = output.stderr.trim() || `git ended without a word (${output.failure})`;
+  const message = complaint(output.stderr, `git ended without a word (${output.failure})`);
   if (/No space left on device|Disk quota exceeded/.test(message)) return { kind: 'disk-full', message };
   if (/Read-only file system|Permission denied|insufficient permission/.test(message))
     return { kind: 'read-only', message };

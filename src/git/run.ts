@@ -11,6 +11,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { execa } from 'execa';
+import { complaint } from './complaint.ts';
 import { gitProgram, replacedProgram } from './program.ts';
 
 export interface GitCall {
@@ -59,14 +60,15 @@ export interface GitOutput {
     | null;
 }
 
-/** A git command that had to succeed did not: the message carries its words and its own complaint. */
+/** A git command that had to succeed did not: the message carries its words and its own complaint, on one line. */
 export class GitError extends Error {
   override readonly name = 'GitError';
   readonly args: readonly string[];
   readonly output: GitOutput;
 
   constructor(args: readonly string[], output: GitOutput) {
-    super(`git ${args.slice(0, 3).join(' ')} failed (${output.code ?? 'no exit code'}): ${output.stderr.trim()}`);
+    const doing = `git ${args.slice(0, 3).join(' ')} failed (${output.code ?? 'no exit code'}): `;
+    super(complaint(output.stderr, 'without a word', doing));
     this.args = args;
     this.output = output;
   }

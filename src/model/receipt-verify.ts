@@ -26,7 +26,7 @@ export const CHECKS = [
 export type CheckName = (typeof CHECKS)[number];
 
 /** `not-checked`: it could have been, with something that was not at hand; never a failure. */
-export const CHECK_RESULTS = ['held', 'failed', 'not-applicable', 'not-checked'] as const;
+const CHECK_RESULTS = ['held', 'failed', 'not-applicable', 'not-checked'] as const;
 
 export const receiptCheck = z.strictObject({
   check: z.enum(CHECKS),

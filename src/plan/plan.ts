@@ -5,9 +5,9 @@
 import type { Policy, Role } from '../model/config.ts';
 import type { Plan, RepositoryFacts } from '../model/plan.ts';
 import type { Unit } from '../model/unit.ts';
+import { resultContract } from '../model/worker-result.ts';
 import { candidatesOf } from './candidates.ts';
 import { composePrompt } from './prompt.ts';
-import { resultContract } from './result-contract.ts';
 
 export interface PlanParts {
   readonly runId: string;
@@ -81,7 +81,11 @@ export function freezePlan(parts: PlanParts): Plan {
     setup: execution.setup,
     fallbackToHost: execution.fallback_to_host,
     instructions: parts.instructions,
-    prompt: composePrompt({ instructions: parts.instructions, unit, resultContract: resultContract(role.result) }),
+    prompt: composePrompt({
+      instructions: parts.instructions,
+      unit,
+      resultKeys: role.result === null ? null : resultContract(role.result).keys,
+    }),
     config: parts.config,
     unitDigest: parts.digestOf(unit),
   };

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { ProbeOutput } from '../model/adapter.ts';
+import { errorCode } from './start-error.ts';
 
 interface BoundedCommand {
   /** Absolute path of the executable. */
@@ -22,7 +23,7 @@ export type BoundedEnd =
   | { readonly kind: 'exited'; readonly output: ProbeOutput }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'flood' }
-  | { readonly kind: 'not-started'; readonly error: string };
+  | { readonly kind: 'not-started'; readonly error: string; readonly code: string };
 
 /** How long output that is already in the pipes may take to arrive once the group is dead. */
 const DRAIN_MS = 1000;
@@ -65,8 +66,10 @@ export function runBounded(command: BoundedCommand): Promise<BoundedEnd> {
     child = start(command);
   } catch (error) {
     // NUL in an argument, E2BIG and ETXTBSY are thrown, where other failures to start arrive as an event.
-    return Promise.resolve({ kind: 'not-started', error: (error as Error).message });
+    return Promise.resolve(notStarted(error as Error));
   }
+  // Without a descriptor left the child has no streams either.
+  if (child.pid === undefined) return new Promise((resolve) => child.once('error', (e) => resolve(notStarted(e))));
   const stdout = new Capture(command.maxBytes);
   const stderr = new Capture(command.maxBytes);
   return new Promise((resolve, reject) => {
@@ -91,7 +94,7 @@ export function runBounded(command: BoundedCommand): Promise<BoundedEnd> {
 
     child.stdout.on('data', (chunk: Buffer) => stdout.take(chunk) || end({ kind: 'flood' }));
     child.stderr.on('data', (chunk: Buffer) => stderr.take(chunk) || end({ kind: 'flood' }));
-    child.on('error', (error) => end({ kind: 'not-started', error: error.message }));
+    child.on('error', (error) => end(notStarted(error)));
     child.on('exit', (code) => {
       const done = (): void => end({ kind: 'exited', output: { stdout: stdout.text(), stderr: stderr.text(), code } });
       clearTimeout(timer);
@@ -102,6 +105,12 @@ export function runBounded(command: BoundedCommand): Promise<BoundedEnd> {
     });
   });
 }
+
+const notStarted = (error: Error): BoundedEnd => ({
+  kind: 'not-started',
+  error: error.message,
+  code: errorCode(error),
+});
 
 const start = (command: BoundedCommand) =>
   spawn(command.file, command.args, {

@@ -10,6 +10,7 @@ import type { Isolation } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { bwrapCommand } from './bwrap.ts';
 import { resolveMounts } from './mounts.ts';
+import { isShortage, ShortageError } from './shortage.ts';
 
 /**
  * How attempts are held on this machine. `program` and the other tools are absolute paths; `identity` is that of their
@@ -96,14 +97,16 @@ export function replacedTools(containment: Containment): string | null {
 /** Runs a trial; null where it went well, else the first line of its complaint. */
 function trial(command: readonly string[]): Promise<string | null> {
   const [program = '', ...args] = command;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     execFile(
       program,
       args,
       { cwd: '/', env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' }, timeout: TRIAL_MS, killSignal: 'SIGKILL' },
       (error, _, stderr) => {
-        if (error === null) resolve(null);
-        else if (error.killed === true) resolve(`no answer within ${TRIAL_MS / 1000} seconds`);
+        if (error === null) return resolve(null);
+        // A machine without a descriptor left contains as well as any other: nothing weaker may stand in for it.
+        if (isShortage(String(error.code))) return reject(new ShortageError(`${program}: ${error.message}`));
+        if (error.killed === true) resolve(`no answer within ${TRIAL_MS / 1000} seconds`);
         else resolve(stderr.trim().split('\n', 1)[0] || `ended with ${String(error.code ?? error.signal)}`);
       },
     );

@@ -10,6 +10,7 @@ import { isAbsolute, join } from 'node:path';
 import type { Unavailable } from '../model/adapter.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { interpreterOf } from './shebang.ts';
+import { assertNoShortage } from './shortage.ts';
 
 export interface Executable {
   /** As looked up: absolute, symlinks kept, because launchers look at their own name. */
@@ -152,6 +153,7 @@ const MAGIC_OF_THIS_SYSTEM = MAGICS[0] ?? ELF;
 const isBinary = (head: Buffer): boolean => MAGICS.some((magic) => head.subarray(0, 4).equals(magic));
 
 async function failureOf(file: string, error: NodeJS.ErrnoException): Promise<Judged | null> {
+  assertNoShortage(error.code ?? '', `${file} could not be looked at`);
   switch (error.code) {
     case 'ENOENT':
       return (await isLink(file))

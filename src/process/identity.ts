@@ -32,10 +32,12 @@ export function identityOf(pid: number): ProcessIdentity | null {
   return entry === null ? null : { pid, started: entry.started, ...here() };
 }
 
+let self: ProcessIdentity | null = null;
+/** Looked up once: later there may be no descriptor left to look with. */
 export function selfIdentity(): ProcessIdentity {
-  const identity = identityOf(process.pid);
-  if (identity === null) throw new Error('the process table does not show this process');
-  return identity;
+  self ??= identityOf(process.pid);
+  if (self === null) throw new Error('the process table does not show this process');
+  return self;
 }
 
 const hostOf = ({ scope }: Pick<ProcessIdentity, 'scope'>): string => scope.split(' ')[0] ?? '';

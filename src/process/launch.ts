@@ -12,6 +12,7 @@ import { bwrapCommand } from './bwrap.ts';
 import { type Containment, replacedTools, unshareCommand } from './containment.ts';
 import { behindInit } from './init.ts';
 import { type MountWishes, resolveMounts } from './mounts.ts';
+import { descriptorShortage } from './shortage.ts';
 import { openStandardStreams, type StandardStreams } from './standard-streams.ts';
 import { diagnoseStart, errorCode, type StartError } from './start-error.ts';
 import { tagOf } from './traces.ts';
@@ -129,8 +130,10 @@ export async function launch(request: LaunchRequest): Promise<Result<Launched, S
   if (!streams.ok) return streams;
 
   const failed = (thrown: unknown): Result<never, StartError> => {
+    const told = errorCode(thrown);
+    // Node's word where it finds no descriptor left in the midst of a start.
+    const code = told === 'EINVAL' && descriptorShortage() !== null ? 'EMFILE' : told;
     streams.value.notStarted();
-    const code = errorCode(thrown);
     const said = thrown instanceof Error ? thrown.message : String(thrown);
     return err({ code, message: diagnoseStart(request.executable, request.cwd)?.message ?? said });
   };

@@ -11,15 +11,12 @@ import type { Reading } from './deadlines.ts';
 import { lineBlocks } from './lines.ts';
 
 /** What the lines of a block mean, in their order; lines that mean nothing may stand as one. */
-export type BlockReader = (stream: Stream, block: string) => readonly (readonly Observation[])[];
+export type BlockReader = (stream: Stream, block: Buffer) => readonly (readonly Observation[])[];
 
 export interface OutputReading {
   /** Reads what is in the pipe already, for at most `limitMs`, then lets go of it. */
   drain(limitMs: number): Promise<void>;
 }
-
-/** Bytes read at a time: a chunk of the shortest lines would be tens of thousands, with all that is seen in each, at once. */
-const PIECE_BYTES = 8192;
 
 /** A line nobody reads is work all the same. */
 const UNREAD: Omit<Reading, 'stream'> = { lines: [[]], partial: false };
@@ -39,10 +36,11 @@ export function readOutput(
   const blocks = lineBlocks();
   let reads = reader;
 
-  function give(block: string | null): readonly (readonly Observation[])[] {
-    if (reads === null || block === null) return [];
+  function give(given: readonly Buffer[]): readonly (readonly Observation[])[] {
+    const reader = reads;
+    if (reader === null) return [];
     try {
-      return reads(stream, block);
+      return given.flatMap((block) => reader(stream, block));
     } catch (thrown) {
       reads = null;
       onFault(thrown);
@@ -53,10 +51,8 @@ export function readOutput(
   source.on('data', (chunk: Buffer) => {
     log.write(chunk);
     if (reads === null) return onReading({ stream, ...UNREAD });
-    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-      const lines = give(blocks.push(chunk.subarray(at, at + PIECE_BYTES)));
-      onReading({ stream, lines, partial: blocks.partial() });
-    }
+    const lines = give(blocks.push(chunk));
+    onReading({ stream, lines, partial: blocks.partial() });
   });
   const drained = follow(source);
   return {

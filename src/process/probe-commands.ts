@@ -10,6 +10,7 @@ import { err, ok, type Result } from '../model/result.ts';
 import { type BoundedEnd, runBounded } from './bounded-command.ts';
 import { type Executable, searchedFolders } from './executable.ts';
 import type { ProbeCache } from './probe-cache.ts';
+import { assertNoShortage } from './shortage.ts';
 import { startsThroughShim } from './version-manager.ts';
 
 export interface ProbeSurroundings {
@@ -63,6 +64,7 @@ async function runCommands(
   for (const { args } of commands) {
     const where = { file: executable.path, args, cwd: join(scratch, 'work'), env };
     const end = await runBounded({ ...where, timeoutMs, maxBytes: MAX_BYTES, signal });
+    if (end.kind === 'not-started') assertNoShortage(end.code, `${executable.path} could not be probed`);
     if (end.kind !== 'exited') return err(failureOf(end, executable, args, timeoutMs));
     outputs.push(end.output);
     if (probe.version !== null && outputs.length === 1 && !probe.readVersion(end.output).ok) break;

@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { Socket, type SocketConstructorOpts } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { ok, type Result } from '../model/result.ts';
 import { makePipes, type Pipe } from './pipes.ts';
@@ -15,6 +15,7 @@ type Given = 'pipe' | 'ignore' | number;
 interface OurEnds {
   /** Null: the worker's stdin is /dev/null. */
   readonly stdin: Writable | null;
+  /** The bytes of its `data` events, and of those of stderr, are good until the listeners return. */
   readonly stdout: Readable;
   readonly stderr: Readable;
 }
@@ -37,6 +38,23 @@ const sockets = (hasInput: boolean): StandardStreams => ({
   notStarted: () => {},
 });
 
+/** What a pipe holds at most, unless somebody makes it larger. */
+const READ_BYTES = 64 * 1024;
+
+/** A stream of the descriptor that reads into one buffer again and again: a new one for each read costs as much as reading. */
+function readingInto(bytes: number, descriptor: number): Socket {
+  const callback = (length: number, buffer: Uint8Array): boolean =>
+    stream.emit('data', Buffer.from(buffer.buffer, buffer.byteOffset, length));
+  const stream = new Socket({
+    fd: descriptor,
+    readable: true,
+    writable: false,
+    manualStart: true,
+    onread: { buffer: Buffer.allocUnsafeSlow(bytes), callback },
+  } as SocketConstructorOpts);
+  return stream;
+}
+
 export async function openStandardStreams(
   hasInput: boolean,
   platform: NodeJS.Platform,
@@ -48,8 +66,8 @@ export async function openStandardStreams(
   const theirs = [output.writeEnd, errors.writeEnd];
   if (input !== undefined) theirs.push(input.readEnd);
   // Made before the start, after which nothing may fail any more.
-  const stdout = new Socket({ fd: output.readEnd, readable: true, writable: false });
-  const stderr = new Socket({ fd: errors.readEnd, readable: true, writable: false });
+  const stdout = readingInto(READ_BYTES, output.readEnd);
+  const stderr = readingInto(READ_BYTES, errors.readEnd);
   const stdin = input === undefined ? null : new Socket({ fd: input.writeEnd, readable: false, writable: true });
   const closeTheirs = () => {
     for (const descriptor of theirs) closeSync(descriptor);

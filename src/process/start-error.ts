@@ -4,6 +4,8 @@
  * a check in advance would prove nothing about the moment of the start.
  */
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { interpreterOf } from './shebang.ts';
+import { isShortage } from './shortage.ts';
 
 export interface StartError {
   /** An errno name such as ENOENT, or `SANDBOX_FAILED` where the launcher itself could not set up. */
@@ -25,11 +27,11 @@ function check(look: () => void): string | null {
   }
 }
 
-/** The interpreter that a `#!` line names, carriage returns and all; null where there is none. */
-function interpreterOf(executable: string): string | null {
+/** The beginning of a file; empty where it cannot be read. */
+function headOf(executable: string): Buffer {
   const head = Buffer.alloc(256);
   let length = 0;
-  const failed = check(() => {
+  check(() => {
     const file = openSync(executable, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       length = readSync(file, head, 0, head.length, 0);
@@ -37,8 +39,7 @@ function interpreterOf(executable: string): string | null {
       closeSync(file);
     }
   });
-  if (failed !== null) return null;
-  return /^#![ \t]*([^ \t\n]+)/.exec(head.toString('latin1', 0, length))?.[1] ?? null;
+  return head.subarray(0, length);
 }
 
 /** What is wrong with starting `executable` in `cwd`, as far as looking can tell; null where nothing is. */
@@ -54,10 +55,13 @@ export function diagnoseStart(executable: string, cwd: string): StartError | nul
     if (!statSync(executable).isFile()) throw Object.assign(new Error(), { code: 'EACCES' });
   });
   if (denied !== null) return { code: denied, message: `${executable} is not an executable file (${denied})` };
-  const interpreter = interpreterOf(executable);
-  const unusable = interpreter === null ? null : check(() => accessSync(interpreter, constants.X_OK));
+  const line = interpreterOf(headOf(executable));
+  if (line.kind === 'invalid') return { code: 'ENOENT', message: `${executable} cannot start: ${line.message}` };
+  // What env looks up on PATH is for env to miss.
+  if (line.kind !== 'program' || !line.program.startsWith('/')) return null;
+  const unusable = check(() => accessSync(line.program, constants.X_OK));
   if (unusable === null) return null;
-  return { code: unusable, message: `the interpreter ${JSON.stringify(interpreter)} of ${executable} cannot be run` };
+  return { code: unusable, message: `the interpreter ${JSON.stringify(line.program)} of ${executable} cannot be run` };
 }
 
 const WORDS: readonly (readonly [string, string])[] = [
@@ -68,15 +72,20 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['Text file busy', 'ETXTBSY'],
   ['Not a directory', 'ENOTDIR'],
   ['Too many levels of symbolic links', 'ELOOP'],
+  ['Too many open files', 'EMFILE'],
+  ['Too many open files in system', 'ENFILE'],
+  ['Cannot allocate memory', 'ENOMEM'],
+  ['Resource temporarily unavailable', 'EAGAIN'],
 ];
 
 /** The start error that a launcher's complaint stands for. `complaint`: the first bytes of its stderr. */
 export function readComplaint(complaint: string, executable: string, cwd: string): StartError {
   const line = complaint.split('\n', 1)[0]?.slice(0, 1000) ?? '';
+  const named = WORDS.find(([words]) => line.endsWith(words))?.[1];
+  if (named !== undefined && isShortage(named)) return { code: named, message: line };
   const aboutProgram = /^\S+: (execvp|failed to execute|can't chdir to|Can't chdir to|(line )?\d+:) ?/.test(line);
   if (!aboutProgram)
     return { code: 'SANDBOX_FAILED', message: line === '' ? 'the launcher ended without a word' : line };
-  const named = WORDS.find(([words]) => line.endsWith(words))?.[1];
   // A translated message names no error we know; looking again does.
   const diagnosis = diagnoseStart(executable, cwd);
   return { code: named ?? diagnosis?.code ?? 'ENOEXEC', message: diagnosis?.message ?? line };

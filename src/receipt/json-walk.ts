@@ -21,6 +21,12 @@ export function someString(value: unknown, test: (text: string) => boolean): boo
   return Object.entries(value).some(([key, member]) => test(key) || someString(member, test));
 }
 
+/** True where some number of a value (not nested too deeply) passes `test`. */
+export function someNumber(value: unknown, test: (number: number) => boolean): boolean {
+  if (typeof value === 'number') return test(value);
+  return value !== null && typeof value === 'object' && Object.values(value).some((member) => someNumber(member, test));
+}
+
 interface WalkOptions {
   /** `change`: names of members are changed as well; `keep`: they belong to the record's shape. */
   readonly keys: 'change' | 'keep';

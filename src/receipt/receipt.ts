@@ -10,7 +10,7 @@ import { err, ok, type Result } from '../model/result.ts';
 import { findingRecords } from './attempt.ts';
 import { headOf } from './bounded-text.ts';
 import { digestOf } from './canonical.ts';
-import { nestsTooDeep, someString } from './json-walk.ts';
+import { nestsTooDeep, someNumber, someString } from './json-walk.ts';
 import { neutralise, printableJson, wellFormed } from './neutralise.ts';
 import type { Redactor } from './redact.ts';
 import { redactRecord } from './redact-record.ts';
@@ -109,6 +109,11 @@ export function parseReceipt(bytes: Uint8Array): Result<Receipt, string> {
     // Both throw exactly where the bytes are not UTF-8 or the text is not JSON, and that is the answer.
     return err(error instanceof SyntaxError ? 'not JSON' : 'not UTF-8 text');
   }
+  return receiptOf(data);
+}
+
+/** A parsed JSON value as a receipt; the error says in one line why it is none. Does not check the digest. */
+export function receiptOf(data: unknown): Result<Receipt, string> {
   if (nestsTooDeep(data)) return err('nested too deeply');
   const parsed = receiptSchema.safeParse(data);
   if (!parsed.success) {
@@ -116,5 +121,7 @@ export function parseReceipt(bytes: Uint8Array): Result<Receipt, string> {
     return err(neutralise(headOf(`${issue?.path.join('.') || 'receipt'}: ${issue?.message ?? 'invalid'}`, 500)));
   }
   if (someString(data, (text) => wellFormed(text) !== text)) return err('holds text that is not Unicode');
+  // `1e999` is JSON; what it is read as is none, and has no digest.
+  if (someNumber(data, (number) => !Number.isFinite(number))) return err('holds a number that is out of range');
   return ok(parsed.data);
 }

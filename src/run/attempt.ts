@@ -8,7 +8,7 @@ import type { CanonicalLook } from '../git/canonical.ts';
 import { checkIgnored } from '../git/ignore.ts';
 import { replacedGit } from '../git/run.ts';
 import type { Candidate } from '../model/adapter.ts';
-import type { Cleanup, Evidence, Finding, Preservation } from '../model/evidence.ts';
+import type { Evidence, Finding, Preservation } from '../model/evidence.ts';
 import type { ProbeRecord } from '../model/observation.ts';
 import type { RepoPath } from '../model/path.ts';
 import { classify, type Verdict } from '../verdict/classify.ts';
@@ -17,13 +17,12 @@ import { type Baseline, retakeBaseline, takeBaseline } from '../workspace/baseli
 import { createWorkspace } from '../workspace/create.ts';
 import { outOfScope, takeInventory } from '../workspace/inventory.ts';
 import { inspectPrivateRepository, recordPrivateRepository } from '../workspace/private-repository.ts';
-import { removePrivateRepository, removeWorkspace } from '../workspace/remove.ts';
-import { removeTree } from '../workspace/remove-tree.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AttemptPlaces, makeAttemptPlaces } from './attempt-places.ts';
 import { type AttemptStep, STARTED_NOTE, type WorkerBegun, type WorkerEnded } from './attempt-story.ts';
-import { blankEvidence, cancelledEarly, unavailableEvidence } from './blank-evidence.ts';
+import { blankEvidence, cancelledEarly, unavailableEvidence, undecided } from './blank-evidence.ts';
 import { compareSince, distrustedGit, lookBefore } from './canonical-check.ts';
+import { clearUnmade, keptAsItIs, removeAll } from './clean-up.ts';
 import { type Admitted, admit } from './gate.ts';
 import { addProcesses, runHostCommands } from './host-commands.ts';
 import { journalled, stateLost } from './journalled.ts';
@@ -59,8 +58,8 @@ export async function runAttempt(run: Run, candidate: Candidate): Promise<Attemp
   try {
     admitted = await admit(run, candidate);
   } catch (error) {
-    if (stoppedBy(run.around.stop) === null) throw error;
-    return unstarted(cancelledEarly(blank), NOT_PROBED);
+    if (stoppedBy(run.around.stop) !== null) return unstarted(cancelledEarly(blank), NOT_PROBED);
+    return unstarted(undecided(blank, stateLost(error).message), NOT_PROBED);
   }
   if (!admitted.ok) {
     const { unavailable, probe, model } = admitted.error;
@@ -179,16 +178,8 @@ class Attempt {
 
   /** The run's own records cannot be written any more: everything stays as it is. */
   #giveUp(problem: string): void {
-    this.#learn({
-      cleanup: {
-        kind: 'done',
-        workspaceRemoved: false,
-        worktreeUnregistered: false,
-        processesGone: this.#evidence.processes.survivors === 0,
-        problem,
-        retainedPath: this.#workspace?.path ?? null,
-      },
-    });
+    const processesGone = this.#evidence.processes.survivors === 0;
+    this.#learn({ cleanup: keptAsItIs(this.#workspace, { processesGone, problem }) });
   }
 
   async #work(workspace: Workspace, places: AttemptPlaces, checkedOut: Baseline): Promise<void> {
@@ -313,7 +304,7 @@ class Attempt {
       outOfScope: inventory.kind === 'none' ? [] : outOfScope(inventory.changes, scope),
     });
     if (inventory.kind !== 'none')
-      this.#findings.push(...compareClaims(this.#evidence.workerResult, inventory.changes));
+      this.#findings.push(...compareClaims(this.#run.plan.role.result, this.#evidence.workerResult, inventory.changes));
   }
 
   async #keep(workspace: Workspace): Promise<void> {
@@ -369,46 +360,17 @@ class Attempt {
   /** Removes what may be removed; says what could not be. */
   async #cleanUp(workspace: Workspace | null, places: AttemptPlaces, trouble: string | null): Promise<void> {
     this.#phase('cleanup');
-    const { processes } = this.#evidence;
-    const processesGone = processes.survivors === 0;
+    const processesGone = this.#evidence.processes.survivors === 0;
     const { state } = classify({ ...this.#evidence, cleanup: { kind: 'pending' } });
-    const mustStay = state === 'scope-expansion' || state === 'failed-unknown' || trouble !== null;
-    const done = (more: Partial<Extract<Cleanup, { kind: 'done' }>>): void =>
-      this.#learn({
-        cleanup: {
-          kind: 'done',
-          workspaceRemoved: false,
-          worktreeUnregistered: false,
-          processesGone,
-          problem: trouble,
-          retainedPath: workspace?.path ?? null,
-          ...more,
-        },
-      });
     if (workspace === null) {
-      const left = await removeTree(places.tmp);
-      done({ workspaceRemoved: true, worktreeUnregistered: true, problem: [trouble, ...left].join('; ') });
-      return;
-    }
-    if (mustStay) {
-      done({});
-      return;
-    }
-    await this.#step('cleanup', { workspace: workspace.path }, async () => {
-      const removal = await removeWorkspace(workspace);
-      const problems = removal.problem === null ? [] : [removal.problem];
-      if (removal.workspaceRemoved) {
-        const repository = await removePrivateRepository(workspace);
-        if (repository.problem !== null) problems.push(repository.problem);
-        problems.push(...(await removeTree(places.tmp)));
-      }
-      done({
-        workspaceRemoved: removal.workspaceRemoved,
-        worktreeUnregistered: removal.worktreeUnregistered,
-        problem: problems.length === 0 ? null : problems.join('; '),
-        retainedPath: removal.workspaceRemoved ? null : workspace.path,
+      this.#learn({ cleanup: await clearUnmade(places, trouble, processesGone) });
+    } else if (state === 'scope-expansion' || state === 'failed-unknown' || trouble !== null) {
+      this.#learn({ cleanup: keptAsItIs(workspace, { processesGone, problem: trouble }) });
+    } else {
+      await this.#step('cleanup', { workspace: workspace.path }, async () => {
+        this.#learn({ cleanup: await removeAll(workspace, places, processesGone) });
       });
-    });
+    }
   }
 
   /** A transport stands for a success. What turned out not to be one keeps its commit, in the quarantine. */

@@ -1,11 +1,20 @@
 /** Evidence of an attempt about which nothing has been observed yet: nothing started, nothing written, nothing to clean. */
 import type { Candidate, Unavailable } from '../model/adapter.ts';
-import type { Evidence } from '../model/evidence.ts';
+import type { Cleanup, Evidence } from '../model/evidence.ts';
 import { type Isolation, NO_USAGE } from '../model/observation.ts';
 import type { Network } from '../model/unit.ts';
 import { requestedModel } from './gate.ts';
 import type { Run } from './surroundings.ts';
 import { isolationOf } from './worker.ts';
+
+const NOTHING_TO_CLEAN = {
+  kind: 'done',
+  workspaceRemoved: true,
+  worktreeUnregistered: true,
+  processesGone: true,
+  problem: null,
+  retainedPath: null,
+} as const satisfies Cleanup;
 
 /** Nothing was observed of a worker: none was started, none wrote, there is nothing to clean. */
 export const NOTHING_OBSERVED: Omit<Evidence, 'expects' | 'isolation' | 'model'> = {
@@ -33,14 +42,7 @@ export const NOTHING_OBSERVED: Omit<Evidence, 'expects' | 'isolation' | 'model'>
   verification: null,
   controllerLost: null,
   cancelledAfterwards: false,
-  cleanup: {
-    kind: 'done',
-    workspaceRemoved: true,
-    worktreeUnregistered: true,
-    processesGone: true,
-    problem: null,
-    retainedPath: null,
-  },
+  cleanup: NOTHING_TO_CLEAN,
 };
 
 /** Isolation of a candidate for which nothing was in force. */
@@ -66,6 +68,12 @@ export const unavailableEvidence = (evidence: Evidence, unavailable: Unavailable
   ...evidence,
   unavailable,
   termination: { kind: 'not-started', error: unavailable.code },
+});
+
+/** Nobody could tell whether it is available: no reason to go on to another candidate, nor to the host. */
+export const undecided = (evidence: Evidence, problem: string): Evidence => ({
+  ...evidence,
+  cleanup: { ...NOTHING_TO_CLEAN, problem },
 });
 
 /** The host stopped the run before a worker process existed. */

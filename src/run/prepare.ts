@@ -18,16 +18,19 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Finding } from '../model/evidence.ts';
 import type { RepoPath } from '../model/path.ts';
 import type { Plan, RepositoryFacts } from '../model/plan.ts';
-import { err, ok, type Result } from '../model/result.ts';
+import { err, ok, type Result, unreachable } from '../model/result.ts';
 import type { Unit } from '../model/unit.ts';
 import { freezePlan } from '../plan/plan.ts';
 import { digestOf } from '../receipt/canonical.ts';
+import { type LedgerSource, unitFromLedger } from '../unit/ledger.ts';
 import { parseUnit, type UnitFlags, unitFromFlags } from '../unit/packet.ts';
 import { CONFIG_FILE, configDigest, readConfigFile, repositoryReader } from './config-file.ts';
 
 export type UnitSource =
   | { readonly kind: 'packet'; readonly file: string; readonly bytes: Uint8Array }
-  | { readonly kind: 'inline'; readonly flags: UnitFlags };
+  | { readonly kind: 'inline'; readonly flags: UnitFlags }
+  /** `path`: the file itself, which no worker may write either. */
+  | (LedgerSource & { readonly kind: 'ledger'; readonly path: string });
 
 export interface RunRequest {
   readonly repoPath: string;
@@ -82,7 +85,16 @@ function comparedWithBase(repository: RepositoryFacts, baseTree: BaseTree, bytes
 
 function readUnit(source: UnitSource, policy: Policy): Result<Unit, readonly Diagnostic[]> {
   const limits = { timeoutSeconds: policy.execution.timeout_seconds };
-  return source.kind === 'packet' ? parseUnit(source, limits) : unitFromFlags(source.flags, limits);
+  switch (source.kind) {
+    case 'packet':
+      return parseUnit(source, limits);
+    case 'inline':
+      return unitFromFlags(source.flags, limits);
+    case 'ledger':
+      return unitFromLedger(source, limits);
+    default:
+      return unreachable(source);
+  }
 }
 
 /** The frozen plan with what was read for it, or the first kind of thing that is wrong, with all its findings. */

@@ -112,7 +112,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
       return err({
         kind: 'state-unwritable',
         path: place.path,
-        problem: { code: 'STATE_LOST', message: error.message },
+        problem: { code: error.code, message: error.message },
       });
     }
     throw await withStackKept(error, place, redactor);

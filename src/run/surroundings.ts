@@ -22,7 +22,7 @@ export interface Surroundings {
   /** Aborted with the signal's name where the host asks the run to end. */
   readonly stop: AbortSignal;
   readonly progress: Progress;
-  /** Absolute folders that no worker may write either, under `guard` and `strict`; a live probe protects the checkout it is called from. */
+  /** Absolute paths that no worker may write either, under `guard` and `strict`: a ledger, or the checkout that a live probe is called from. */
   readonly alsoReadOnly?: readonly string[];
 }
 

@@ -10,6 +10,7 @@ import type { Isolation } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { type Containment, mechanismName } from '../process/containment.ts';
 import type { MountWishes } from '../process/mounts.ts';
+import { assertNoShortage } from '../process/shortage.ts';
 import { type SuperviseOutcome, supervise } from '../process/supervise.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { AttemptPlaces } from './attempt-places.ts';
@@ -150,7 +151,7 @@ async function readResultFile(path: string): Promise<string> {
   }
 }
 
-/** Runs the worker to its end. Never throws for what it does. */
+/** Runs the worker to its end. Never throws for what it does, but where this machine had no room to start it. */
 export async function runWorker(
   run: Run,
   admitted: Admitted,
@@ -162,7 +163,7 @@ export async function runWorker(
   const { candidate, containment, executable } = admitted;
   const { limits } = run.plan;
   const reader = candidate.adapter.reader({ workspace: workspace.path, now: () => run.around.now().getTime() });
-  const onOutput = (stream: Stream, block: string): readonly (readonly Observation[])[] => {
+  const onOutput = (stream: Stream, block: Buffer): readonly (readonly Observation[])[] => {
     const observations = reader.readBlock(stream, block);
     for (const observation of observations.flat()) {
       if (observation.kind === 'activity') {
@@ -190,6 +191,8 @@ export async function runWorker(
     stop: run.around.stop,
     onStarted,
   });
+  if (outcome.startError !== null)
+    assertNoShortage(outcome.startError.code, "the worker's process could not be started");
   const read = reader.report();
   const finalText = read.finalText === '' ? await readResultFile(places.result) : read.finalText;
   return { outcome, report: { ...read, finalText, refusal: refusalAtEnd(read, outcome.providerWait) } };

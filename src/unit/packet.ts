@@ -7,12 +7,12 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { type Unit, unit as unitSchema } from '../model/unit.ts';
 import { FIELDS, type Finding, type Given, KEYS, type Place, type Report, type UnitLimits } from './fields.ts';
+import { decodeText, type FileKind } from './file-text.ts';
 import { elementsOf, membersOf, rootStart, type Span, syntaxProblemOf } from './json-text.ts';
 import { nearest } from './nearest.ts';
 import { diagnosticsOf } from './places.ts';
 import { quoted } from './quoted.ts';
 
-const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_FINDINGS = 100;
 const FORBIDDEN_KEYS = ['__proto__', 'constructor', 'prototype'];
 
@@ -24,28 +24,7 @@ class Findings {
   };
 }
 
-/** A problem of the file as a whole: no line. */
-const wholeFile = (file: string, code: string, message: string, hint: string | null): Diagnostic[] => [
-  { code, severity: 'error', message, hint, file, line: 0, column: 0, end_line: 0, end_column: 0, source_line: null },
-];
-
-function decode(file: string, bytes: Uint8Array): Result<string, Diagnostic[]> {
-  const fail = (code: string, message: string, hint: string | null) => err(wholeFile(file, code, message, hint));
-  if (bytes.length > MAX_BYTES)
-    return fail('UNIT_TOO_LARGE', `the packet has ${bytes.length} bytes; at most ${MAX_BYTES} are read`, null);
-  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
-    return fail('UNIT_NOT_UTF8', 'the packet is UTF-16 text', 'Save it as UTF-8.');
-  if (bytes.includes(0)) return fail('UNIT_BINARY', 'the packet is binary, not JSON text', 'Save it as UTF-8 JSON.');
-  let text: string;
-  try {
-    // Fatal, so that a bad byte is an error and not a replacement character; a byte order mark is dropped.
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return fail('UNIT_NOT_UTF8', 'the packet is not valid UTF-8', 'Save it as UTF-8 JSON.');
-  }
-  if (text.trim() === '') return fail('UNIT_EMPTY', 'the packet is empty', 'It must be one JSON object.');
-  return ok(text);
-}
+const PACKET: FileKind = { prefix: 'UNIT', noun: 'packet', wanted: 'It must be one JSON object.' };
 
 /** A parsed value beside its span; the two are walked in step. */
 function givenIn(text: string, value: unknown, span: Span): Given {
@@ -104,7 +83,7 @@ export function parseUnit(
   limits: UnitLimits,
 ): Result<Unit, Diagnostic[]> {
   const { file } = source;
-  const decoded = decode(file, source.bytes);
+  const decoded = decodeText(PACKET, source);
   if (!decoded.ok) return decoded;
   const text = decoded.value;
   const failAt = (code: string, message: string, start: number, hint: string | null) =>
@@ -115,6 +94,11 @@ export function parseUnit(
   const root = rootStart(text);
   if (text[root] !== '{') return failAt('UNIT_NOT_OBJECT', 'the packet must be one JSON object', root, null);
 
+  return readUnitAt(file, text, root, limits);
+}
+
+/** As {@link parseUnit}, for the object that begins at `root` in a text of which that value is known to be JSON. */
+export function readUnitAt(file: string, text: string, root: number, limits: UnitLimits): Result<Unit, Diagnostic[]> {
   const findings = new Findings();
   const values = readMembers(text, root, findings.report);
   judge(values, { kind: 'text', span: { start: root, end: root + 1 } }, limits, findings.report);

@@ -153,7 +153,7 @@ const endedBadly: Rule = ({ termination }) => {
     case 'stopped':
       switch (termination.by) {
         case 'total-timeout':
-          return { code: 'TIMEOUT', message: 'the worker did not end within its timeout and was stopped' };
+          return { code: 'TIMEOUT', message: "the worker did not end within the attempt's timeout and was stopped" };
         case 'idle-timeout':
           return { code: 'IDLE_TIMEOUT', message: 'the worker showed no activity for too long and was stopped' };
         case 'provider-wait':

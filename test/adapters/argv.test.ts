@@ -280,13 +280,14 @@ test('agy: a path part that begins with a dot is refused, for agy would work els
   );
 });
 
-test('agy: its own limit comes before the attempt’s, and is never nothing', () => {
+test('agy: its own limit is half a minute before the attempt’s, and never under half a minute', () => {
   const limit = (timeoutSeconds: number): string | undefined =>
     invoked('antigravity', { timeoutSeconds }).args.find((item) => /^\d+s$/.test(item));
   expect(limit(1800)).toBe('1770s');
   expect(limit(60)).toBe('30s');
-  expect(limit(20)).toBe('10s');
-  expect(limit(1)).toBe('1s');
+  expect(limit(61)).toBe('31s');
+  expect(limit(20)).toBe('30s');
+  expect(limit(1)).toBe('30s');
 });
 
 test('agy: a slug that fixes another effort than the profile is not passed', () => {

@@ -162,8 +162,9 @@ test('law: looking for all literals at once finds what looking for each finds', 
       const expected = sentinelRefusal(sentinels, 'stderr', line);
       const reader = sentinelReader(sentinels);
       expect(reader.by('stderr', line)).toEqual(expected);
-      // A line that is one must never hide in a block.
-      if (expected !== null) expect(reader.isIn(`before\n${line}\nafter`)).toBe(true);
+      // A line that is one must never hide in a block. Half a character is never in bytes.
+      const bytes = Buffer.from(`before\n${line}\nafter`);
+      if (expected !== null && bytes.toString().includes(line)) expect(reader.isIn(bytes.toString('latin1'))).toBe(true);
     }),
     { numRuns: 2000 },
   );

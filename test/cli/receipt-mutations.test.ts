@@ -76,7 +76,6 @@ const UNNOTICED: Readonly<Record<string, string>> = {
   'attempts.*.argv.*': 'as above',
   'attempts.*.environment_names': 'as above; no values',
   'attempts.*.environment_names.*': 'as above',
-  'attempts.*.probe.code': 'of an attempt that was not made, repeated from its code',
   'attempts.*.probe.message': 'words for people',
   'attempts.*.probe.executable': 'of this machine, and gone tomorrow',
   'attempts.*.probe.version': "the CLI's word",

@@ -5,6 +5,7 @@ import { schemaCommand } from '../../src/cli/schema.ts';
 import { policy } from '../../src/model/config.ts';
 import { type LiveReport, liveReport, type ProbeReport, probeReport } from '../../src/model/probe.ts';
 import { receipt as receiptDefinition } from '../../src/model/receipt.ts';
+import { type ReceiptVerification, receiptVerification } from '../../src/model/receipt-verify.ts';
 import { type Refused, refused as refusedDefinition } from '../../src/model/refused.ts';
 import { type RunList, runList } from '../../src/model/runs.ts';
 import { summary as summaryDefinition } from '../../src/model/summary.ts';
@@ -90,6 +91,22 @@ const listed: RunList = {
     },
   ],
 };
+const verification: ReceiptVerification = {
+  ...{ schema: 'agent-exec-receipt-verify/v1', ok: false, exit_code: 6, require: 'success', repository: '/r' },
+  receipts: [
+    {
+      ...{ file: 'r.json', run_id: RUN_ID, outcome: 'success', role: 'repair', unit_id: 'u', verdict: 'invalid' },
+      checks: [{ check: 'digest', result: 'failed', message: 'it was changed', problems: ['it was changed'] }],
+      error: null,
+    },
+  ],
+  commit: null,
+  delegations: {
+    ...{ file: 'd.json', declared: 1, counted: 0 },
+    entries: [{ position: 'entry 1', run_id: null, counts: false, reason: 'it has no run_id' }],
+  },
+  errors: [],
+};
 const EXAMPLES = {
   config: { id: 'agent-execution/v1', definition: policy, example: config },
   unit: { id: 'agent-exec-unit/v1', definition: unitDefinition, example: plan.unit },
@@ -103,6 +120,11 @@ const EXAMPLES = {
   refused: { id: 'agent-exec-refused/v1', definition: refusedDefinition, example: refused },
   probe: { id: 'agent-exec-probe/v1', definition: probeReport, example: probed },
   'probe-live': { id: 'agent-exec-probe-live/v1', definition: liveReport, example: live },
+  'receipt-verify': {
+    id: 'agent-exec-receipt-verify/v1',
+    definition: receiptVerification,
+    example: verification,
+  },
   runs: { id: 'agent-exec-runs/v1', definition: runList, example: listed },
 } as const;
 
@@ -148,6 +170,24 @@ describe.each(Object.entries(EXAMPLES))('%s', (name, { id, definition, example }
     expect(shape?.additionalProperties).toBe(false);
     expect(definition.safeParse({ ...example, another: 1 }).success).toBe(false);
   });
+});
+
+test('contracts and the ledger are published in the shape that is read', async () => {
+  for (const [name, key] of [
+    ['repair-result', 'ROOT_CAUSE'],
+    ['review-report', 'FINDINGS'],
+  ] as const) {
+    const document = await parsed(name);
+    expect(document).toMatchObject({ $id: `urn:agent-exec:${name}/v1`, title: expect.any(String) });
+    expect(document).toMatchObject({ additionalProperties: false, required: expect.arrayContaining(['STATUS', key]) });
+  }
+  const document = await parsed('ledger');
+  expect(document).toMatchObject({ $id: 'urn:agent-exec:agent-exec-ledger/v1', title: expect.any(String) });
+  const [whole, line] = document.anyOf as [Node, Node];
+  expect([whole.required, line.required]).toEqual([['milestones'], ['milestone', 'unit']]);
+  // What else the host keeps in its ledger is its own.
+  for (const shape of [whole, line]) expect(shape.additionalProperties).not.toBe(false);
+  expect(Object.keys(document.$defs as Node)).toEqual(['agent-exec-unit/v1']);
 });
 
 test('what may be left out when written is not required', async () => {

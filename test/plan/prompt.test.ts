@@ -16,14 +16,14 @@ const UNIT: Unit = {
   timeout_seconds: 600,
 };
 const prompt = (parts: Partial<Parameters<typeof composePrompt>[0]> = {}) =>
-  composePrompt({ instructions: null, unit: UNIT, resultContract: null, ...parts });
+  composePrompt({ instructions: null, unit: UNIT, resultKeys: null, ...parts });
 const fenceOf = (text: string): string => /^<(unit-data-[0-9a-f]{16})>$/m.exec(text)?.[1] ?? '';
 
 describe('a prompt', () => {
   test('holds its parts in order: opening, role, unit, rules, result contract', () => {
     const text = prompt({
       instructions: '---\nname: repair\n---\nYou repair things.\n',
-      resultContract: 'End with JSON.',
+      resultKeys: '- "STATUS": what it is.',
     });
     const order = [
       /^Please do one bounded unit/,
@@ -41,7 +41,8 @@ describe('a prompt', () => {
       /Work only in the current directory/,
       /Leave your changes uncommitted/,
       /Do not start agent-exec/,
-      /End with JSON\.\n$/,
+      /End with a last message that holds exactly one JSON object/,
+      /- "STATUS": what it is\.\n$/,
     ].map((pattern) => text.search(pattern));
     expect(order).not.toContain(-1);
     expect(order).toEqual([...order].sort((a, b) => a - b));

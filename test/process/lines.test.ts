@@ -6,8 +6,12 @@ import { lineBlocks } from '../../src/process/lines.ts';
 
 function split(...chunks: (string | Uint8Array)[]): string[] {
   const blocks = lineBlocks();
-  const given = [...chunks.map((chunk) => blocks.push(Buffer.from(chunk as string))), blocks.end()];
-  return given.flatMap((block) => (block === null ? [] : linesOf(block)));
+  // Each is read before the next comes, as the blocks are good no longer.
+  const given = [
+    ...chunks.map((chunk) => blocks.push(Buffer.from(chunk as string)).flatMap(linesOf)),
+    blocks.end().flatMap(linesOf),
+  ];
+  return given.flat();
 }
 
 describe('lines of a stream', () => {

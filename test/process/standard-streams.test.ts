@@ -60,7 +60,7 @@ describe.each([...MECHANISMS, { name: 'strict bwrap', containment: { ...bwrap, l
     test('has its input open until it has finished, where asked for', async () => {
       const outcome = await one.run('minds-end-of-input', [], {
         stdin: { kind: 'bytes', bytes: Buffer.from('hello\n'), openUntilFinished: true },
-        onOutput: (_, block) => [block.split('\n').includes('done') ? [{ kind: 'finished' }] : []],
+        onOutput: (_, block) => [block.toString().split('\n').includes('done') ? [{ kind: 'finished' }] : []],
       });
       expect(outcome.termination).toEqual({ kind: 'exited', code: 0 });
       expect(one.log('stdout')).toBe('got hello\ndone\n');

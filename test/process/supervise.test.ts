@@ -8,12 +8,15 @@ const LIMITS = { timeoutMs: 30_000, idleTimeoutMs: null, providerWaitMs: 10_000,
 const refusal: Refusal = { code: 'RATE_LIMITED', retry_after_seconds: null, line: '429', source: 'event' };
 
 /** Reads `wait`, `work` and `done` as an adapter would read its CLI's events. */
-const scriptedReader = (_: string, block: string): Observation[][] =>
-  block.split('\n').map((line) => {
-    if (line === 'wait') return [{ kind: 'provider-wait', refusal }];
-    if (line === 'work') return [{ kind: 'activity', text: 'work' }];
-    return line === 'done' ? [{ kind: 'finished' }] : [];
-  });
+const scriptedReader = (_: string, block: Buffer): Observation[][] =>
+  block
+    .toString()
+    .split('\n')
+    .map((line) => {
+      if (line === 'wait') return [{ kind: 'provider-wait', refusal }];
+      if (line === 'work') return [{ kind: 'activity', text: 'work' }];
+      return line === 'done' ? [{ kind: 'finished' }] : [];
+    });
 
 describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
   let one: Attempt;
@@ -186,8 +189,8 @@ describe.each(MECHANISMS)('a worker under $name', ({ name, containment }) => {
       const limits = { ...LIMITS, idleTimeoutMs: 300 };
       const said = ['work', ...Array<string>(40).fill('wait')];
       const heard: string[] = [];
-      const onOutput = (stream: string, block: string) => {
-        heard.push(...block.split('\n'));
+      const onOutput = (stream: string, block: Buffer) => {
+        heard.push(...block.toString().split('\n'));
         return scriptedReader(stream, block);
       };
       const outcome = await one.run('says-lines', said, { limits, onOutput });

@@ -12,12 +12,14 @@
  * @property {string} ends "state CODE"
  * @property {Record<string, string>} [but] other endings, by adapter
  * @property {string} [plays] the provider's scenario where it is not the row's name
+ * @property {true} [repairs] the role asks for a repair-result/v1
  * @property {string} [goal]
  * @property {number} [timeoutSeconds]
  */
 
 const GOAL = 'Please write the file notes/worker.md with one line of text.';
 const OK = 'success OK';
+const BLOCKED = 'failed-clean WORKER_BLOCKED';
 const TIMED_OUT = 'failed-clean TIMEOUT';
 /** Seconds: long enough for the slowest CLI to have asked its provider, on a busy machine. */
 const SHORT = 40;
@@ -52,6 +54,11 @@ export const TABLE = {
   commit: { ends: 'scope-expansion WORKER_COMMITTED', but: { codex: OK } },
   'out-of-scope': { ends: 'scope-expansion PATH_OUT_OF_SCOPE' },
   'bad-path': { ends: 'failed-clean EMPTY_DIFF' },
+  'repair-ready': { ends: OK, repairs: true },
+  'repair-blocked': { ends: BLOCKED, repairs: true },
+  'repair-invalid': { ends: 'failed-clean INVALID_WORKER_RESULT', repairs: true },
+  'repair-torn': { ends: 'failed-clean UNPARSEABLE_OUTPUT', repairs: true },
+  'repair-untold': { ends: 'failed-clean NO_RESULT', repairs: true },
   'long-goal': {
     ends: OK,
     plays: 'write-file',
@@ -64,6 +71,7 @@ export const TABLE = {
 const row = (scenario) => /** @type {Row} */ (TABLE[scenario]);
 export const goalOf = (test) => row(test.casts[0].scenario).goal ?? GOAL;
 export const timeoutOf = (test) => Math.max(...test.casts.map(({ scenario }) => row(scenario).timeoutSeconds ?? 150));
+export const repairs = (test) => test.casts.some(({ scenario }) => row(scenario).repairs === true);
 export const playedBy = (scenario) => row(scenario).plays ?? scenario;
 
 /** @returns {Case} */
@@ -120,7 +128,8 @@ export function expectedOf(test, adapterOf, bareRoot) {
     const ending = ends ?? row(scenario).ends;
     attempts.push(ending);
     if (ending === OK) return { exit: 0, outcome: 'success', attempts };
-    if (/^(scope-expansion|failed-unknown) /.test(ending)) return { exit: 6, outcome: 'blocked', attempts };
+    if (ending === BLOCKED || /^(scope-expansion|failed-unknown) /.test(ending))
+      return { exit: 6, outcome: 'blocked', attempts };
   }
   return attempts.every((ending) => ending.startsWith('unavailable '))
     ? { exit: 5, outcome: 'host-fallback-authorized', attempts }

@@ -1,6 +1,7 @@
 /** Judges what one case left behind against what it had to leave. Every complaint is one sentence. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { repairs } from './cases.mjs';
 import { POINTING } from './loopback.mjs';
 import { commitFacts } from './repository.mjs';
 import { MARKER } from './scenarios.mjs';
@@ -41,6 +42,9 @@ export function complaints(test, expected, played, clis) {
       must(played.requests[index] > 0, `${attempt.attempt_id} never asked its provider`);
     }
     if (attempt.state === 'success') success(attempt, played, must);
+    const said = attempt.worker_result?.STATUS ?? 'nothing';
+    const wanted = repairs(test) ? { OK: 'READY', WORKER_BLOCKED: 'BLOCKED' }[attempt.code] : undefined;
+    must(said === (wanted ?? 'nothing'), `${attempt.attempt_id}'s result says ${said}`);
   }
   for (const [what, value] of Object.entries(played.before)) {
     must(played.after[what] === value, `the checkout's ${what} changed`);

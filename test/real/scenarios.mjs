@@ -28,6 +28,18 @@ const shell = (command) => ({ kind: 'shell', command });
 /** @returns {RefuseStep} */
 const refuse = (as, headers = {}) => ({ kind: 'refuse', as, headers });
 
+/** What a repair says of itself at its end. */
+const READY = {
+  STATUS: 'READY',
+  ROOT_CAUSE: 'CONFIRMED: the file was missing',
+  CHANGES: [`${MARKER.path}: one line`],
+  VERIFICATION_EVIDENCE: ['read it back'],
+  ROLLBACK: 'remove the file',
+  RESIDUAL_RISK: 'none known',
+};
+const BLOCKED = { ...READY, STATUS: 'BLOCKED', CHANGES: [], VERIFICATION_EVIDENCE: [] };
+const fenced = (value) => text(`Done {so far}.\n\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n`);
+
 /** @type {Readonly<Record<string, readonly Step[]>>} */
 const SCENARIOS = {
   'write-file': [write(), text()],
@@ -52,6 +64,11 @@ const SCENARIOS = {
   'long-tool': [shell('sleep 322'), shell('sleep 322'), text()],
   commit: [write(), shell('git add -A && git -c user.name=w -c user.email=w@localhost commit -qm work'), text()],
   'out-of-scope': [write('outside.txt'), text()],
+  'repair-ready': [write(), fenced(READY)],
+  'repair-blocked': [fenced(BLOCKED)],
+  'repair-invalid': [write(), text('{"STATUS":"READY","ROOT_CAUSE":"CONFIRMED repaired"}')],
+  'repair-torn': [write(), text(JSON.stringify(READY).slice(0, -9))],
+  'repair-untold': [write(), text()],
   // Not below /proc: Node's recursive mkdir never ends there.
   'bad-path': [write('/dev/null/folder/worker.md'), text('The path could not be written.')],
 };

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { goalOf, playedBy, timeoutOf } from './cases.mjs';
+import { goalOf, playedBy, repairs, timeoutOf } from './cases.mjs';
 import { KEY, POINTING } from './loopback.mjs';
 import { canonicalLook, git, makeRepository } from './repository.mjs';
 
@@ -27,7 +27,7 @@ const NOWHERE = 'http://127.0.0.1:9';
 const PROVIDER_WAIT_SECONDS = 8;
 const GRACE_MS = 60_000;
 
-const policy = (casts, clis, isolation, timeoutSeconds) => `# Who may work here
+const policy = (casts, clis, isolation, timeoutSeconds, result) => `# Who may work here
 
 \`\`\`agent-execution
 schema: agent-execution/v1
@@ -42,8 +42,9 @@ execution:
   summary_bytes: 4096
   raw_output_bytes: 10485760
 roles:
-  implementation: [${casts.map(({ cli }) => cli).join(', ')}]
-profiles:
+  implementation:
+    candidates: [${casts.map(({ cli }) => cli).join(', ')}]
+${result === null ? '' : `    result: ${result}\n`}profiles:
 ${casts
   .map(({ cli, scenario }) => {
     const { adapter } = clis[cli];
@@ -66,7 +67,10 @@ export async function play(test, { tool, clis, provider, isolation, source, uid,
   const repo = at('repo');
   const timeoutSeconds = timeoutOf(test);
   makeRepository(repo, source);
-  writeFileSync(path.join(repo, 'AGENT-EXECUTION.md'), policy(test.casts, clis, isolation, timeoutSeconds));
+  writeFileSync(
+    path.join(repo, 'AGENT-EXECUTION.md'),
+    policy(test.casts, clis, isolation, timeoutSeconds, repairs(test) ? 'repair-result/v1' : null),
+  );
   git(repo, 'add', '-A');
   git(repo, 'commit', '-q', '--no-verify', '-m', 'base');
   for (const name of ['home', 'tmp', 'records']) mkdirSync(at(name), { mode: 0o700 });

@@ -270,12 +270,12 @@ describe.skipIf(!onLinux)('antigravity', () => {
     ],
     [
       'its own timeout, which it calls a success',
-      { scenario: { play: [delta('Working'), WORK, ['block']] }, unit: { timeout_seconds: 4 } },
+      { scenario: { secondMs: 50, play: [delta('Working'), WORK, ['block']] } },
       'REPORTED_ERROR',
       {
         ...KEPT,
         termination: { kind: 'exited', code: 0 },
-        reported: { status: 'error', error: expect.stringContaining('print timeout after 2s') },
+        reported: { status: 'error', error: expect.stringContaining('print timeout after 30s') },
       },
     ],
     [

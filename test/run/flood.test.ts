@@ -3,7 +3,8 @@
  * goes on to the right verdict. The memory is the kernel's own high-water mark of agent-exec's process.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Finished, World } from './world.ts';
 
@@ -11,9 +12,10 @@ const KEPT_BYTES = 1024 * 1024;
 const LIMITS = [`raw_output_bytes: ${KEPT_BYTES}`, 'timeout_seconds: 600'];
 const MOST_KILOBYTES = 150 * 1024;
 
-/** Runs the unit and gives the most memory that agent-exec ever had, in kB. */
-async function measured(world: World): Promise<{ done: Finished; peak: number }> {
+/** Runs the unit and gives the most memory that agent-exec ever had, in kB, and its processor time in seconds. */
+async function measured(world: World): Promise<{ done: Finished; peak: number; seconds: number }> {
   let peak = 0;
+  let seconds = 0;
   let looks = 0;
   let timer: NodeJS.Timeout | undefined;
   const done = await world.run(
@@ -23,6 +25,9 @@ async function measured(world: World): Promise<{ done: Finished; peak: number }>
         timer = setInterval(() => {
           try {
             peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? peak);
+            const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+            const [user, system] = fields.split(' ').slice(11, 13).map(Number);
+            seconds = ((user ?? 0) + (system ?? 0)) / 100;
             looks++;
           } catch {
             // It has ended.
@@ -33,7 +38,7 @@ async function measured(world: World): Promise<{ done: Finished; peak: number }>
   );
   clearInterval(timer);
   expect(looks).toBeGreaterThan(10);
-  return { done, peak };
+  return { done, peak, seconds };
 }
 
 describe.skipIf(process.platform !== 'linux')('a flood', () => {
@@ -90,5 +95,37 @@ ${event({ type: 'result', subtype: 'success', is_error: false, result: 'after th
     const log = attempt?.logs.find(({ stream }) => stream === 'stdout');
     expect(log?.bytes_seen).toBeGreaterThan(600_000_000);
     expect(statSync(log?.path ?? '').size).toBeLessThanOrEqual(KEPT_BYTES);
+  });
+
+  /** Seconds of processor for a GB, several times what it takes on a machine at rest. */
+  const MOST_SECONDS = 8;
+  test.each(['claude', 'opencode'])('of 300 MB of events that %s prints', { timeout: 300_000 }, async (format) => {
+    const words = 'What it says — in "words", and\n more of them. '.repeat(4);
+    const event = (text: string): string =>
+      JSON.stringify(
+        format === 'claude'
+          ? { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text }] } }
+          : { type: 'text', sessionID: 'ses', part: { type: 'text', text } },
+      );
+    const ends =
+      format === 'claude'
+        ? { type: 'result', subtype: 'success', is_error: false, result: '', session_id: 'after' }
+        : { type: 'step_finish', sessionID: 'after', part: { reason: 'stop', tokens: { input: 3, output: 4 } } };
+    const world = new World();
+    world.script('block', `${event(words)}\n`.repeat(4000));
+    world.script('end', `${event('THE END')}\n${JSON.stringify(ends)}\n`);
+    const login = join(world.home, '.local/share/opencode');
+    mkdirSync(login, { recursive: true });
+    writeFileSync(join(login, 'auth.json'), '{"some":{"type":"api"}}');
+    const times = Math.ceil(300e6 / statSync(join(world.folder, 'block')).size);
+    const print = `i=0; while [ $i -lt ${times} ]; do cat @D@/block; i=$((i+1)); done; cat @D@/end`;
+    world.configure({ one: { format, script: `cat >/dev/null; echo more >> src/a.txt; ${print}` } }, LIMITS);
+    const { done, peak, seconds } = await measured(world);
+    expect(done.code, done.stdout).toBe(0);
+    expect(peak).toBeLessThan(MOST_KILOBYTES);
+    const [attempt] = done.receipt.attempts;
+    expect(attempt).toMatchObject({ state: 'success', reported: { status: 'success', session_id: 'after' } });
+    expect(attempt?.summary).toMatch(/THE END$/);
+    expect(seconds / 0.3).toBeLessThan(MOST_SECONDS);
   });
 });

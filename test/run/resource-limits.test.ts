@@ -74,33 +74,82 @@ const CLOSED =
   'exec bash -c \'for fd in $(ls /proc/self/fd); do [ "$fd" -gt 2 ] && eval "exec $fd>&-"; done; ulimit -n "$0" && exec "$@"\' ';
 const hasBash = spawnSync('bash', ['-c', ':']).status === 0;
 
-describe.skipIf(process.platform !== 'linux' || !hasBash)('few descriptors', () => {
-  let all: Limited[] = [];
+/** Node's own; with fewer it ends before its first line of JavaScript, in a way of its own. */
+const NODE_NEEDS = 18;
 
-  test('no success without records, no work lost, nothing left running', async () => {
-    all = await sweep(
+describe.skipIf(process.platform !== 'linux' || !hasBash)('few descriptors', () => {
+  test('an answer in one line, no success without records, no work lost, nothing left running', async () => {
+    const limits = [8, 16, 18, 24, 28, 31, 36, 40, 41, 42, 44, 48, 64];
+    const all = await sweep(
       CLOSED,
-      [18, 20, 24, 26, 28, 30, 32, 64].map((descriptors) => `${descriptors} "$@"; :`),
+      limits.map((descriptors) => `${descriptors} "$@"; :`),
     );
     expectHonest(all);
+    for (const { code, said, limit, wrote } of all) {
+      if (Number.parseInt(limit, 10) < NODE_NEEDS) {
+        expect(wrote, limit).toBe(false);
+        continue;
+      }
+      expect([0, 3], `${limit}: ${said}`).toContain(code);
+      expect(said, limit).not.toMatch(/Unhandled|internal error/);
+      if (code === 3) expect(said, limit).toMatch(/RESOURCES_EXHAUSTED.*ulimit -n/);
+    }
+    expect(new Set(all.map(({ code }) => code))).toContain(3);
     expect(all.find(({ limit }) => limit.startsWith('64'))?.code).toBe(0);
   });
 
-  // A git that cannot be started for want of descriptors ends agent-exec with an unhandled 'error' event.
-  test.fails('an answer in one line, never an internal error or a stack', () => {
-    expect(all).not.toEqual([]);
-    for (const { code, said, limit } of all) {
-      expect(said, limit).not.toMatch(/Unhandled|internal error/);
-      expect(code, limit).not.toBe(1);
-    }
-  });
+  /**
+   * Takes all descriptors but a few from agent-exec's own process once a folder with this name is in the run's directory,
+   * and gives them back after a while.
+   */
+  const THIEF = `
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
+const { STATE, TRIGGER, FREE } = process.env;
+const seen = () => existsSync(STATE) && readdirSync(STATE).some((run) => existsSync(STATE + '/' + run + '/' + TRIGGER));
+const timer = setInterval(() => {
+  if (!seen()) return;
+  clearInterval(timer);
+  const taken = [];
+  try { for (;;) taken.push(openSync('/dev/null', 'r')); } catch {}
+  for (let i = 0; i < Number(FREE); i++) closeSync(taken.pop());
+  setTimeout(() => taken.forEach((descriptor) => closeSync(descriptor)), 700).unref();
+}, 1).unref();
+`;
+  // The run's own files, an attempt's folder, its workspace: each a little later than the one before.
+  test.each(['ignore-rules', 'attempts/01-one', 'attempts/01-one/repo', 'attempts/01-one/prompt.md'])(
+    'that come to an end when %s is there',
+    async (trigger) => {
+      for (const free of [0, 3, 5, 7, 9, 12]) {
+        const world = new World();
+        world.configure({ one: { script: WORK } });
+        const thief = world.script('thief.mjs', THIEF);
+        const args = ['run', '--role', 'repair', '--json', '--unit', world.packet(), '--state-dir', world.state];
+        const env = { NODE_OPTIONS: `--import=${thief}`, STATE: world.state, TRIGGER: trigger, FREE: String(free) };
+        const done = await world.cli(args, { env, prelude: 'ulimit -n 160' });
+        const said = `${free} left: exit ${done.code} ${done.stdout}${done.stderr}`;
+        // This machine's trouble makes no candidate unavailable (5, 4) and is no bug (1).
+        expect([0, 3, 6, 7], said).toContain(done.code);
+        const ours = world.git('for-each-ref', '--format=%(refname)', 'refs/agent-exec').split('\n').filter(Boolean);
+        const inCommit = ours.some((ref) => world.git('show', `${ref}:src/a.txt`) === 'a\nmore');
+        if (done.code === 0) expect(inCommit, said).toBe(true);
+        else expect(said).toMatch(/EMFILE|too many open files|descriptor/i);
+        if (existsSync(join(world.folder, 'wrote')) && !inCommit) {
+          const kept = readdirSync(world.state)
+            .map((run) => join(world.state, run, 'attempts/01-one/repo/src/a.txt'))
+            .some((path) => existsSync(path) && readFileSync(path, 'utf8') === 'a\nmore\n');
+          expect(kept, said).toBe(true);
+        }
+        expect(world.leftovers(), said).toEqual([]);
+      }
+    },
+  );
 });
 
 describe.skipIf(process.platform !== 'linux')('small files', () => {
   test('no success without records, no work lost, and the answer says so', async () => {
     const all = await sweep(
       '',
-      [0, 2, 4, 8, 9, 64].map((blocks) => `ulimit -f ${blocks}`),
+      [0, 2, 4, 8, 9, 10, 11, 12, 64].map((blocks) => `ulimit -f ${blocks}`),
     );
     expectHonest(all);
     expect(all.find(({ limit }) => limit === 'ulimit -f 64')?.code).toBe(0);
@@ -108,7 +157,7 @@ describe.skipIf(process.platform !== 'linux')('small files', () => {
       expect([0, 3, 6, 7], `${limit}: ${said}`).toContain(code);
       if (code !== 0) expect(said, limit).toMatch(/EFBIG|[Ff]ile too large|signal/);
     }
-    expect(new Set(all.map(({ code }) => code))).toContain(7);
+    expect(new Set(all.map(({ code }) => code))).toContain(6);
   });
 });
 

@@ -5,10 +5,11 @@ import { expect } from 'vitest';
 import type { AttemptRecord } from '../../src/model/receipt.ts';
 import { type Finished, World } from './world.ts';
 
-/** `out` takes a line or an event; `write` a path in the workspace or an absolute one, and text to append. */
+/** `out` takes a line or an event; `write` a path in the workspace or an absolute one, and text to append; `run` a shell command. */
 export type Step =
   | readonly ['out' | 'err' | 'leave', unknown]
   | readonly ['write', string, string]
+  | readonly ['run' | 'signal', string]
   | readonly ['block']
   | readonly ['exit', number];
 
@@ -18,6 +19,8 @@ export interface Scenario {
   readonly models?: { readonly form?: 'json' | 'tabs' | 'bare' | 'none'; readonly list?: readonly object[] };
   /** What the CLI does with a model that it does not know; default: refuse. */
   readonly unknownModel?: 'fallback';
+  /** How long a second of its own limit lasts, so that no test waits for half a minute; default 1000. */
+  readonly secondMs?: number;
   /** A folder that it works in instead of its workspace. */
   readonly worksIn?: string;
   /** Done before its first event. */
@@ -38,7 +41,7 @@ export interface Given {
 type Program = 'agy' | 'cursor-agent';
 
 /** Installs a stand-in under a name and gives the variables that make it found. Its processes carry the world's mark. */
-function standIn(
+export function standIn(
   world: World,
   program: Program,
   scenario: Scenario = {},

@@ -135,11 +135,14 @@ async function answer() {
   const folder =
     scenario.worksIn ?? (dotted || flag('add-dir') !== process.cwd() ? join(home, 'scratch') : process.cwd());
   out({ event: 'init', conversation_id: 'c-1', init: { cwd: folder, permission_mode: 'always-proceed', model } });
-  setTimeout(() => {
-    say(`[agy] print timeout after ${seconds}s with turn in progress; returning partial output`);
-    out({ event: 'result', result: { status: 'SUCCESS', response: 'So far' } });
-    process.exit(0);
-  }, seconds * 1000);
+  setTimeout(
+    () => {
+      say(`[agy] print timeout after ${seconds}s with turn in progress; returning partial output`);
+      out({ event: 'result', result: { status: 'SUCCESS', response: 'So far' } });
+      process.exit(0);
+    },
+    seconds * (scenario.secondMs ?? 1000),
+  );
   if (!flag('dangerously-skip-permissions')) {
     say(
       'jetski: no output produced — a tool required the "write_file" permission that headless mode cannot prompt for',

@@ -3,14 +3,14 @@
  * in `<program>.json`, because a worker's environment is an allow-list and a probe's HOME an empty folder. What the
  * program was given goes to `stand-in.jsonl` in its state folder, one object a line.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, fstatSync, mkdirSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 /** The path it was called by: a link in a test's own folder. */
 const program = process.argv[1];
-/** `{ version, help, models, unknownModel, worksIn, before, play }`, each optional. */
+/** `{ version, help, models, unknownModel, worksIn, secondMs, before, play }`, each optional. */
 export const scenario = existsSync(`${program}.json`) ? JSON.parse(readFileSync(`${program}.json`, 'utf8')) : {};
 
 export const out = (what) => writeSync(1, `${typeof what === 'string' ? what : JSON.stringify(what)}\n`);
@@ -101,6 +101,8 @@ export async function play(steps, folder) {
     else if (what === 'err') say(rest[0]);
     else if (what === 'write') write(folder, rest[0], rest[1]);
     else if (what === 'leave') leaveBehind(rest[0]);
+    else if (what === 'run') spawnSync('/bin/sh', ['-c', rest[0]], { cwd: folder, stdio: 'ignore' });
+    else if (what === 'signal') process.kill(process.pid, rest[0]);
     else if (what === 'block') await forEver();
     else if (what === 'exit') process.exit(rest[0]);
     else throw new Error(`no such step: ${what}`);

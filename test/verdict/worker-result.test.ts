@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { RESULT_CONTRACTS } from '../../src/model/worker-result.ts';
 import { compareClaims, judgeWorkerResult } from '../../src/verdict/worker-result.ts';
 import { change } from './evidence-samples.ts';
 
@@ -31,6 +32,12 @@ describe('where the result stands', () => {
     ['after an unclosed brace', `if (x) { and then\n${json(READY)}`],
     ['the last of two', `${json(BLOCKED)}\n${json(READY)}`],
     ['before an object that is none', `${json(READY)} {"note": 1}`],
+    ['behind a torn one', `${json(READY).slice(0, -9)}\n${json(READY)}`],
+    ['in an object that is no JSON', `{"all": ${json(READY)}, and so on}`],
+    ['in a list', `[${json(READY)}]`],
+    ['before code with braces', `${json(READY)}\n\`if (x) { y = "STATUS"; }\` and {"STATUS" is a key}`],
+    ['behind many open braces', `${'function f() { if (x) { "odd\n'.repeat(2000)}${json(READY)}`],
+    ['in fences of another length', `~~~\n${json(BLOCKED)}\n~~~\n\`\`\`\`json\n${json(READY)}\n\`\`\`\``],
   ])('%s', (_name, text) => {
     expect(judgeWorkerResult(CONTRACT, text)).toEqual({ kind: 'valid', status: 'READY', value: READY });
   });
@@ -41,13 +48,32 @@ describe('where the result stands', () => {
     ['another object', '{"status":"READY"}', 'missing'],
     ['torn', json(READY).slice(0, -5), 'unparseable'],
     ['not JSON', '{"STATUS": READY}', 'unparseable'],
+    ['torn behind a whole one', `${json(READY)}\n${json(BLOCKED).slice(0, -5)}`, 'unparseable'],
+    ['the last of two is invalid', `${json(READY)}\n{"STATUS":"READY"}`, 'invalid'],
+    ['too many open braces to look behind', `${'{"'.repeat(100_000)}${json(READY)}`, 'unparseable'],
   ])('%s', (_name, text, kind) => {
     expect(judgeWorkerResult(CONTRACT, text).kind).toBe(kind);
   });
 });
 
-test('BLOCKED needs neither changes nor evidence', () => {
-  expect(judgeWorkerResult(CONTRACT, json(BLOCKED))).toMatchObject({ kind: 'valid', status: 'BLOCKED' });
+test.each([{}, { ROLLBACK: '' }, { ROLLBACK: null }, { ROLLBACK: [] }, { ROLLBACK: 'nothing was changed' }])(
+  'BLOCKED needs neither changes nor evidence, nor a rollback: %j',
+  (rollback) => {
+    const judged = judgeWorkerResult(CONTRACT, json({ ...BLOCKED, ...rollback }));
+    expect(judged).toMatchObject({ kind: 'valid', status: 'BLOCKED' });
+  },
+);
+
+test.each([
+  ['no root cause', { ROOT_CAUSE: undefined }],
+  ['a root cause without its grade', { ROOT_CAUSE: 'no access' }],
+  ['no risk', { RESIDUAL_RISK: undefined }],
+  ['an empty list of risks', { RESIDUAL_RISK: [] }],
+  ['changes and no rollback', { CHANGES: ['src/a.js: half of it'] }],
+  ['changes and an empty rollback', { CHANGES: ['src/a.js: half of it'], ROLLBACK: '' }],
+  ['no list of changes', { CHANGES: undefined }],
+])('a BLOCKED with %s is invalid', (_, over) => {
+  expect(judgeWorkerResult(CONTRACT, json({ ...BLOCKED, ...over })).kind).toBe('invalid');
 });
 
 test.each([
@@ -62,6 +88,8 @@ test.each([
   ['another status', { ...READY, STATUS: 'DONE' }],
   ['a further key', { ...READY, MOOD: 'good' }],
   ['an empty change', { ...READY, CHANGES: [''] }],
+  ['an empty rollback', { ...READY, ROLLBACK: '' }],
+  ['changes that are no list', { ...READY, CHANGES: 'src/add.js' }],
 ])('invalid: %s', (_name, value) => {
   const judged = judgeWorkerResult(CONTRACT, json(value));
   expect(judged.kind).toBe('invalid');
@@ -82,11 +110,186 @@ test('claims are held against what changed', () => {
     CONTRACT,
     json({ ...READY, CHANGES: ['src/add.js: sign', '`src/gone.js` removed'] }),
   );
-  const findings = compareClaims(judged, [change('src/add.js'), change('src/other.js')]);
+  const findings = compareClaims(CONTRACT, judged, [change('src/add.js'), change('src/other.js')]);
   expect(findings.map(({ code, paths }) => [code, paths])).toEqual([
     ['CHANGE_NOT_CLAIMED', ['src/other.js']],
     ['CLAIM_NOT_CHANGED', []],
   ]);
   expect(findings[1]?.message).toContain('src/gone.js');
-  expect(compareClaims(judgeWorkerResult(CONTRACT, json(READY)), [change('src/add.js')])).toEqual([]);
+  expect(compareClaims(CONTRACT, judgeWorkerResult(CONTRACT, json(READY)), [change('src/add.js')])).toEqual([]);
+});
+
+describe('a claim', () => {
+  const compared = (claims: readonly unknown[], ...paths: readonly string[]): string[] =>
+    compareClaims(CONTRACT, judgeWorkerResult(CONTRACT, json({ ...READY, CHANGES: claims })), paths.map(change)).map(
+      ({ code }) => code,
+    );
+
+  test.each([
+    ['with a dot before it', ['./src/add.js: sign'], 'src/add.js'],
+    ['at the end of a sentence', ['The sign in src/add.js.'], 'src/add.js'],
+    ['with a line', ['src/add.js:12 sign'], 'src/add.js'],
+    ['in backquotes', ['`src/add.js` has the right sign'], 'src/add.js'],
+    ['by its place in the workspace', ['/tmp/x/workspace/src/add.js: sign'], 'src/add.js'],
+    ['as an object', [{ path: 'src/add.test.js', what: 'sign' }], 'src/add.test.js'],
+    ['with blanks in its name', ['src/a b.js: sign'], 'src/a b.js'],
+    ['without an ending', ['Makefile: a target'], 'Makefile'],
+    ['one of several in one claim', ['src/add.js, src/sub.js: signs', 'and src/mul.js'], 'src/mul.js'],
+  ])('names a file %s', (_, claims, path) => {
+    expect(compared(claims, path)).not.toContain('CHANGE_NOT_CLAIMED');
+    expect(compared(claims, path, 'other.js')).toContain('CHANGE_NOT_CLAIMED');
+  });
+
+  test.each([
+    ['another file of the same beginning', ['src/add.json: sign'], 'src/add.js'],
+    ['a file of the same name elsewhere', ['lib/src/add.js: sign'], 'src/add.js'],
+    ['a file of the same end', ['src/readd.js: sign'], 'add.js'],
+  ])('does not name %s', (_, claims, path) => {
+    expect(compared(claims, path)).toEqual(['CHANGE_NOT_CLAIMED', 'CLAIM_NOT_CHANGED']);
+  });
+
+  test('of any kind is compared in time', () => {
+    const begun = process.cpuUsage().user;
+    const paths = Array.from({ length: 20_000 }, (_, i) => `src/a b${i}.js`);
+    for (const claim of [
+      '.'.repeat(200_000),
+      `${'a/'.repeat(100_000)}!`,
+      `${'/a '.repeat(60_000)}`,
+      'a.'.repeat(100_000),
+    ])
+      compared([claim], ...paths);
+    expect(process.cpuUsage().user - begun).toBeLessThan(10_000_000);
+  });
+});
+
+describe('review-report/v1', () => {
+  const FINDING = { path: 'src/add.js', line: 3, severity: 'major', evidence: 'add(1, 1) is 0' };
+  const REPORT = { STATUS: 'READY', SUMMARY: 'Read all of src/.', FINDINGS: [FINDING] };
+  const judge = (value: unknown) => judgeWorkerResult('review-report/v1', json(value));
+
+  test.each([
+    ['a finding', REPORT],
+    ['nothing found', { ...REPORT, FINDINGS: [] }],
+    ['a finding on a whole file', { ...REPORT, FINDINGS: [{ ...FINDING, line: null }] }],
+    ['blocked', { STATUS: 'BLOCKED', SUMMARY: 'src/ cannot be read', FINDINGS: [] }],
+  ])('valid: %s', (_, value) => {
+    expect(judge(value)).toEqual({ kind: 'valid', status: value.STATUS, value });
+  });
+
+  test.each([
+    ['no summary', { ...REPORT, SUMMARY: ' ' }],
+    ['no list', { ...REPORT, FINDINGS: 'none' }],
+    ['no evidence', { ...REPORT, FINDINGS: [{ ...FINDING, evidence: '' }] }],
+    ['no line', { ...REPORT, FINDINGS: [{ path: 'a', severity: 'note', evidence: 'x' }] }],
+    ['line 0', { ...REPORT, FINDINGS: [{ ...FINDING, line: 0 }] }],
+    ['another severity', { ...REPORT, FINDINGS: [{ ...FINDING, severity: 'high' }] }],
+    ['an absolute path', { ...REPORT, FINDINGS: [{ ...FINDING, path: '/etc/passwd' }] }],
+    ['a path that leads out', { ...REPORT, FINDINGS: [{ ...FINDING, path: 'src/../../x' }] }],
+    ['a further key', { ...REPORT, FINDINGS: [{ ...FINDING, mood: 'bad' }] }],
+    ['a repair', READY],
+  ])('invalid: %s', (_, value) => {
+    expect(judge(value)).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('no valid review-report/v1'),
+    });
+  });
+
+  test('claims to have changed nothing', () => {
+    const findings = compareClaims('review-report/v1', judge(REPORT), [change('src/add.js')]);
+    expect(findings.map(({ code }) => code)).toEqual(['CHANGE_NOT_CLAIMED']);
+    expect(compareClaims('review-report/v1', judge(REPORT), [])).toEqual([]);
+  });
+});
+
+describe('laws', () => {
+  const VALID: Readonly<Record<string, readonly unknown[]>> = {
+    'repair-result/v1': [READY, BLOCKED],
+    'review-report/v1': [{ STATUS: 'READY', SUMMARY: 'all {read}', FINDINGS: [] }],
+  };
+  const contract = fc.constantFrom(...RESULT_CONTRACTS);
+  /** Prose that has braces and quotes, and nothing that could be a result. */
+  const prose = fc
+    .array(
+      fc.constantFrom(
+        'word ',
+        '{',
+        '}',
+        '{ ',
+        '{}',
+        "'",
+        '"',
+        '`',
+        '```json\n',
+        '```',
+        '\n',
+        '\\',
+        '{"a":1}',
+        '[',
+        '🙂',
+        'STATUS ',
+      ),
+      { maxLength: 12 },
+    )
+    .map((parts) => parts.join(''));
+  const wrapped = (value: unknown) =>
+    fc.constantFrom(
+      json(value),
+      JSON.stringify(value, null, 2),
+      `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``,
+    );
+  const found = fc.tuple(contract, fc.nat()).map(([name, index]) => {
+    const values = VALID[name] ?? [];
+    return { name, value: values[index % values.length] };
+  });
+
+  test('a valid result is found in any prose on lines of its own, and the last one wins', () => {
+    fc.assert(
+      fc.property(
+        found.chain((one) => fc.tuple(fc.constant(one), wrapped(one.value))),
+        prose.filter((text) => !/\{\s*["}]/.test(text)),
+        prose.filter((text) => !/"/.test(text)),
+        fc.boolean(),
+        ([{ name, value }, text], before, after, twice) => {
+          const said = `${before}\n${twice ? `{"STATUS":"DONE"}\n` : ''}${text}\n${after}`;
+          expect(judgeWorkerResult(name, said), said).toMatchObject({ kind: 'valid', value });
+        },
+      ),
+    );
+  });
+
+  test('cut anywhere, a result is never taken for a whole one', () => {
+    fc.assert(
+      fc.property(found, fc.nat(), ({ name, value }, at) => {
+        const text = json(value);
+        const judged = judgeWorkerResult(name, text.slice(0, at % text.length));
+        expect(['missing', 'unparseable']).toContain(judged.kind);
+      }),
+    );
+  });
+
+  test('what is taken for valid is valid, whatever its members are', () => {
+    const member = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom('READY', 'BLOCKED', 'CONFIRMED x', 'x', ['x'], [], '', null),
+    );
+    const keys = ['STATUS', 'ROOT_CAUSE', 'CHANGES', 'VERIFICATION_EVIDENCE', 'ROLLBACK', 'RESIDUAL_RISK'] as const;
+    fc.assert(
+      fc.property(
+        fc.record(Object.fromEntries(keys.map((key) => [key, member])), { requiredKeys: ['STATUS'] }),
+        (value) => {
+          const judged = judgeWorkerResult(CONTRACT, json(value));
+          if (judged.kind !== 'valid') return;
+          const { CHANGES, VERIFICATION_EVIDENCE, ROLLBACK, ROOT_CAUSE, RESIDUAL_RISK } = value as Record<
+            string,
+            unknown[]
+          >;
+          expect(String(ROOT_CAUSE)).toMatch(/^(CONFIRMED|LIKELY|SPECULATIVE)/);
+          expect(RESIDUAL_RISK?.length).toBeGreaterThan(0);
+          if (judged.status === 'READY') expect([CHANGES?.length, VERIFICATION_EVIDENCE?.length]).not.toContain(0);
+          if (CHANGES?.length !== 0) expect(ROLLBACK?.length).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
 });
