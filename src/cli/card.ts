@@ -36,8 +36,7 @@ function spans(texts: readonly string[], labels: CardLabels, separator = ', '): 
   return [...shown, ...(more > 0 ? [labels.more(more)] : [])].join(separator) || labels.none;
 }
 
-const attemptIdOf = (index: number, profile: string): string =>
-  `${String(index + 1).padStart(2, '0')}-${profile}`;
+const attemptIdOf = (index: number, profile: string): string => `${String(index + 1).padStart(2, '0')}-${profile}`;
 
 /** A card of a finished run. `path`: where its receipt is; `holds`: whether its digest does. */
 export function receiptCard(receipt: Receipt, path: string, holds: boolean, language: Language): string {

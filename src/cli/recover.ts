@@ -14,9 +14,10 @@ import { err, ok, type Result, unreachable } from '../model/result.ts';
 import { neutralise, printableJson } from '../receipt/neutralise.ts';
 import { redactorFor } from '../run/credentials.ts';
 import { type Recovered, recoverRun } from '../run/recover.ts';
-import { allRuns, findRun } from '../store/find-run.ts';
+import { allRuns } from '../store/find-run.ts';
 import type { RunDirectory } from '../store/run-directory.ts';
 import { isClosed, readRunState } from '../store/run-state.ts';
+import { chooseRun, type NotChosen, sayNotChosen } from './chosen-run.ts';
 import type { CliIo } from './io.ts';
 import { type Explained, explainFindRun, explainRepository, explainStateRoot } from './problems.ts';
 import { existingStateRoot } from './surroundings.ts';
@@ -61,9 +62,9 @@ export function recoverCommand(io: CliIo): Command {
 
 async function recover(io: CliIo, wanted: string | undefined, options: RecoverOptions): Promise<void> {
   const chosen = await chosenRuns(io, wanted, options);
-  if (!chosen.ok) return refuse(io, chosen.error);
+  if (!chosen.ok) return sayNotChosen(io, 'recover', chosen.error);
   const movedTo = options.repo === undefined ? ok(null) : await repositoryAt(io, options.repo);
-  if (!movedTo.ok) return refuse(io, movedTo.error);
+  if (!movedTo.ok) return sayNotChosen(io, 'recover', movedTo.error);
   const redactor = redactorFor(builtInAdapters, io.env);
   const runs: RecoveredRun[] = [];
   let code: number = EXIT.success;
@@ -83,22 +84,20 @@ async function recover(io: CliIo, wanted: string | undefined, options: RecoverOp
   await io.out(options.json === true ? `${printableJson(answer)}\n` : wordsOf(runs));
 }
 
-/** The run that is meant, or every one with something to recover. */
+/** The run that is meant, or every one with something to recover. `--repo` says where a run's repository is, not whose runs. */
 async function chosenRuns(
   io: CliIo,
   wanted: string | undefined,
-  options: RecoverOptions,
-): Promise<Result<readonly RunDirectory[], Explained>> {
-  const root = await existingStateRoot(io, options.stateDir);
-  if (!root.ok) {
-    return root.error.kind === 'missing' && wanted === undefined ? ok([]) : err(explainStateRoot(root.error));
-  }
+  { stateDir }: RecoverOptions,
+): Promise<Result<readonly RunDirectory[], NotChosen>> {
   if (wanted !== undefined) {
-    const found = await findRun(root.value, wanted);
-    return found.ok ? ok([found.value]) : err(explainFindRun(found.error));
+    const chosen = await chooseRun(io, stateDir === undefined ? {} : { stateDir }, wanted);
+    return chosen.ok ? ok([chosen.value.place]) : chosen;
   }
+  const root = await existingStateRoot(io, stateDir);
+  if (!root.ok) return root.error.kind === 'missing' ? ok([]) : unusable(explainStateRoot(root.error));
   const all = await allRuns(root.value);
-  if (!all.ok) return err(explainFindRun(all.error));
+  if (!all.ok) return unusable(explainFindRun(all.error));
   const chosen: RunDirectory[] = [];
   for (const place of all.value) {
     if (await isClosed(place)) continue;
@@ -108,9 +107,11 @@ async function chosenRuns(
   return ok(chosen);
 }
 
-async function repositoryAt(io: CliIo, path: string): Promise<Result<RepositoryFacts, Explained>> {
+const unusable = (why: Explained): Result<never, NotChosen> => err({ ...why, exitCode: EXIT['invalid-config'] });
+
+async function repositoryAt(io: CliIo, path: string): Promise<Result<RepositoryFacts, NotChosen>> {
   const found = await discoverRepository(resolve(io.cwd(), path), io.env);
-  return found.ok ? found : err(explainRepository(found.error));
+  return found.ok ? found : unusable(explainRepository(found.error));
 }
 
 function entryOf({ runId }: RunDirectory, recovered: Recovered): RecoveredRun {
@@ -145,8 +146,7 @@ function entryOf({ runId }: RunDirectory, recovered: Recovered): RecoveredRun {
       return {
         ...none,
         result: kind,
-        message:
-          'has neither a readable plan nor a receipt, so nobody can say what it was. Look into its directory; remove it with agent-exec gc',
+        message: `has neither a readable plan nor a receipt, so nobody can say what it was. Look into its directory; remove it with agent-exec gc ${runId}`,
       };
     case 'state-unwritable':
       return {
@@ -178,9 +178,4 @@ function wordsOf(runs: readonly RecoveredRun[]): string {
     ...(run.result === 'recovered' ? [`  next     agent-exec show ${run.run_id}`] : []),
   ]);
   return `${lines.map((line) => neutralise(line).replaceAll('\n', '\\n')).join('\n')}\n`;
-}
-
-function refuse(io: CliIo, { message }: Explained): void {
-  io.exit(EXIT['invalid-config']);
-  io.note(`agent-exec recover: ${neutralise(message)}\n`);
 }

@@ -65,9 +65,15 @@ function lastResultIn(text: string): Found {
   return { result, damagedBehind };
 }
 
+/** `1e999` is read as infinity, which no record can hold. */
+function finite(_key: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('a number out of range');
+  return value;
+}
+
 function parsed(piece: string): Record<string, unknown> | null {
   try {
-    return JSON.parse(piece) as Record<string, unknown>;
+    return JSON.parse(piece, finite) as Record<string, unknown>;
   } catch {
     // Not JSON: prose or code with braces.
     return null;

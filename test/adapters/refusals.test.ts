@@ -164,7 +164,8 @@ test('law: looking for all literals at once finds what looking for each finds', 
       expect(reader.by('stderr', line)).toEqual(expected);
       // A line that is one must never hide in a block. Half a character is never in bytes.
       const bytes = Buffer.from(`before\n${line}\nafter`);
-      if (expected !== null && bytes.toString().includes(line)) expect(reader.isIn(bytes.toString('latin1'))).toBe(true);
+      if (expected !== null && bytes.toString().includes(line))
+        expect(reader.isIn(bytes.toString('latin1'))).toBe(true);
     }),
     { numRuns: 2000 },
   );

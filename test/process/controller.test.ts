@@ -159,7 +159,7 @@ test.each([
 });
 
 describe('a flood', () => {
-  const bytes = Number(process.env['FLOOD_BYTES'] ?? 200_000_000);
+  const bytes = Number(process.env.FLOOD_BYTES ?? 200_000_000);
   test.each([
     ['lines, read', 'floods', true],
     ['lines, unread', 'floods', false],
@@ -169,7 +169,7 @@ describe('a flood', () => {
     expect(answer.outcome.logs[0].bytes_seen).toBe(bytes);
     expect(answer.peakRss).toBeLessThan(150e6);
     const cpuPerGb = (answer.cpuSeconds * 1e9) / bytes;
-    if (process.env['FLOOD_BYTES'] !== undefined) {
+    if (process.env.FLOOD_BYTES !== undefined) {
       process.stderr.write(
         `${what}: ${bytes} bytes, peak ${Math.round(answer.peakRss / 1e6)} MB, ${cpuPerGb.toFixed(2)} s CPU per GB, ${answer.lines} lines, ${answer.outcome.durationMs} ms\n`,
       );

@@ -96,6 +96,14 @@ test.each([
   expect(judged.kind === 'invalid' && judged.message).toMatch(/repair-result\/v1: \w+/);
 });
 
+test('a number that no record can hold is no JSON of ours', () => {
+  for (const number of ['1e999', '-1e999']) {
+    const text = json(BLOCKED).replace(/\}\s*$/, `, "ROLLBACK": ${number} }`);
+    expect(text).toContain(number);
+    expect(judgeWorkerResult(CONTRACT, text).kind).toBe('unparseable');
+  }
+});
+
 test('any text has an answer, quickly', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => judgeWorkerResult(CONTRACT, text).kind !== 'valid'));
   const begun = process.cpuUsage().user;
