@@ -13,6 +13,8 @@ const REASONS: Record<KeepReason, string> = {
   workspace: 'its workspace is still there: look into it, then name the run',
   unmerged: 'its work is in no branch, tag or HEAD: take it over (agent-exec apply) and merge it, or name the run',
   'repository-unreadable': 'the repository that its refs are in cannot be read',
+  'repository-missing':
+    'its work is in commits of a repository that is not where it was: say where with --repo, or name the run',
   'not-a-folder': 'there is no folder of that name but something else, which nothing of ours has made',
   'its-run-stays': 'it is the repository of a live probe whose run stays',
   'not-removable': 'it could not be removed',

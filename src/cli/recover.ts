@@ -13,7 +13,7 @@ import type { RecoveredRun } from '../model/recovery.ts';
 import { err, ok, type Result, unreachable } from '../model/result.ts';
 import { neutralise, printableJson } from '../receipt/neutralise.ts';
 import { redactorFor } from '../run/credentials.ts';
-import { type Recovered, recoverRun } from '../run/recover.ts';
+import { type Recovered, type RecoverRequest, recoverRun } from '../run/recover.ts';
 import { allRuns } from '../store/find-run.ts';
 import type { RunDirectory } from '../store/run-directory.ts';
 import { isClosed, readRunState } from '../store/run-state.ts';
@@ -27,6 +27,7 @@ interface RecoverOptions {
   readonly stateDir?: string;
   readonly repo?: string;
   readonly assumeGone?: boolean;
+  readonly withoutCommit?: boolean;
   readonly json?: boolean;
 }
 
@@ -50,11 +51,15 @@ export function recoverCommand(io: CliIo): Command {
     .option('--state-dir <dir>', 'private state root (default: AGENT_EXEC_STATE_DIR, /tmp/agent-exec-<uid>)')
     .option('--repo <path>', 'where the repository of the run is now, if it has moved')
     .option('--assume-gone', 'of a run that another container or host began: its agent-exec is gone, you are sure')
+    .option('--without-commit', 'the repository cannot keep the work: finish all the same, it stays in its workspace')
     .option('--json', 'answer with one JSON object')
     .addHelpText('after', AFTER_HELP);
   return command.action(async (run: string | undefined, options: RecoverOptions) => {
-    if (run === undefined && (options.repo !== undefined || options.assumeGone === true)) {
-      command.error('error: --repo and --assume-gone are about one run: name it.', { exitCode: EXIT.usage });
+    const isAboutOne = options.repo !== undefined || options.assumeGone === true || options.withoutCommit === true;
+    if (run === undefined && isAboutOne) {
+      command.error('error: --repo, --assume-gone and --without-commit are about one run: name it.', {
+        exitCode: EXIT.usage,
+      });
     }
     await recover(io, run, options);
   });
@@ -69,12 +74,13 @@ async function recover(io: CliIo, wanted: string | undefined, options: RecoverOp
   const runs: RecoveredRun[] = [];
   let code: number = EXIT.success;
   for (const place of chosen.value) {
-    const recovered = await recoverRun({
+    const recovered = await fenced({
       place,
       around: { hostEnv: io.env, now: () => new Date(), toolVersion: VERSION },
       redactor,
       movedTo: movedTo.value,
       assumeGone: options.assumeGone === true,
+      withoutCommit: options.withoutCommit === true,
     });
     runs.push(entryOf(place, recovered));
     if (needsAPerson(recovered)) code = EXIT.blocked;
@@ -82,6 +88,17 @@ async function recover(io: CliIo, wanted: string | undefined, options: RecoverOp
   io.exit(code);
   const answer = { schema: 'agent-exec-recovery/v1', runs } as const;
   await io.out(options.json === true ? `${printableJson(answer)}\n` : wordsOf(runs));
+}
+
+/** What one run's directory holds must not keep the others from being recovered. */
+async function fenced(
+  request: RecoverRequest,
+): Promise<Recovered | { readonly kind: 'failed'; readonly message: string }> {
+  try {
+    return await recoverRun(request);
+  } catch (error) {
+    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /** The run that is meant, or every one with something to recover. `--repo` says where a run's repository is, not whose runs. */
@@ -114,7 +131,7 @@ async function repositoryAt(io: CliIo, path: string): Promise<Result<RepositoryF
   return found.ok ? found : unusable(explainRepository(found.error));
 }
 
-function entryOf({ runId }: RunDirectory, recovered: Recovered): RecoveredRun {
+function entryOf({ runId }: RunDirectory, recovered: Awaited<ReturnType<typeof fenced>>): RecoveredRun {
   const none = { run_id: runId, outcome: null, reason: null, receipt: null, quarantine: [], retained: [] };
   const { kind } = recovered;
   switch (kind) {
@@ -148,6 +165,14 @@ function entryOf({ runId }: RunDirectory, recovered: Recovered): RecoveredRun {
         result: kind,
         message: `has neither a readable plan nor a receipt, so nobody can say what it was. Look into its directory; remove it with agent-exec gc ${runId}`,
       };
+    case 'not-kept':
+      return {
+        ...none,
+        result: kind,
+        message: `has work that its repository cannot keep now: ${recovered.message}. Nothing of it runs any more, and the work is in its workspace. When that is mended: agent-exec recover ${runId}; if the repository (${recovered.repository}) has moved: agent-exec recover ${runId} --repo PATH; to finish all the same: agent-exec recover ${runId} --without-commit`,
+      };
+    case 'failed':
+      return { ...none, result: kind, message: `could not be recovered: ${recovered.message}` };
     case 'state-unwritable':
       return {
         ...none,
@@ -162,7 +187,7 @@ function entryOf({ runId }: RunDirectory, recovered: Recovered): RecoveredRun {
 const pidOf = (controller: ProcessIdentity | null): string => String(controller?.pid ?? 'unknown');
 
 /** Something could not be ended or kept, or the run is still not finished. */
-const needsAPerson = (recovered: Recovered): boolean =>
+const needsAPerson = (recovered: Awaited<ReturnType<typeof fenced>>): boolean =>
   recovered.kind === 'recovered'
     ? !recovered.complete
     : recovered.kind !== 'already-finished' && recovered.kind !== 'running';

@@ -7,7 +7,7 @@ import type { Receipt } from '../model/receipt.ts';
 import type { Summary } from '../model/summary.ts';
 import { neutralise } from '../receipt/neutralise.ts';
 import { nextCommand, shellWord } from './next-command.ts';
-import { type NextStep, nextSteps } from './next-steps.ts';
+import { type NextStep, nextSteps, type Whereabouts } from './next-steps.ts';
 
 const display = (path: Summary['changed_paths'][number]): string => (typeof path === 'string' ? path : path.display);
 const oneLine = (text: string): string => neutralise(text).replaceAll('\n', '\\n');
@@ -26,12 +26,13 @@ const HEADLINES: Record<RunOutcome, string> = {
 const SHOWN_STEPS = 3;
 
 /** What leads to the work, in commands, most useful first; at the end the one that tells everything. */
-export function commandsAfter(receipt: Receipt, isStored: boolean, stateDir: string | undefined): NextStep[] {
-  const steps = nextSteps(receipt, { isStored, stateDir, elsewhere: null })
+export function commandsAfter(receipt: Receipt, where: Whereabouts): NextStep[] {
+  const steps = nextSteps(receipt, where)
     .filter(({ command }) => command !== null)
-    .slice(0, SHOWN_STEPS);
-  if (!isStored || receipt.outcome === 'success') return steps;
-  return [...steps, { command: nextCommand(['show', receipt.run_id], { stateDir }), why: 'all that is known' }];
+
+    .slice(0, where.elsewhere === null ? SHOWN_STEPS : SHOWN_STEPS + 1);
+  if (!where.isStored || receipt.outcome === 'success') return steps;
+  return [...steps, { command: nextCommand(['show', receipt.run_id], where), why: 'all that is known' }];
 }
 
 /** `summary` must already be redacted. Neutralised before it is cut, because escapes make text longer. */

@@ -9,6 +9,7 @@ import type { Plan } from '../model/plan.ts';
 import { ok, type Result, unreachable } from '../model/result.ts';
 import type { Summary } from '../model/summary.ts';
 import { RESULT_CONTRACTS } from '../model/worker-result.ts';
+import { isInside } from '../process/mount-table.ts';
 import { descriptorShortage } from '../process/shortage.ts';
 import { neutralise } from '../receipt/neutralise.ts';
 import type { Redactor } from '../receipt/redact.ts';
@@ -194,7 +195,11 @@ async function execute(
       return await refuse(io, options, { code: 'STATE_ROOT_INVALID', message }, []);
     }
     const { receipt, receiptPath } = done.value;
-    const steps = commandsAfter(receipt, receiptPath !== null, options.stateDir);
+    const steps = commandsAfter(receipt, {
+      isStored: receiptPath !== null,
+      stateDir: options.stateDir,
+      elsewhere: isInside(io.cwd(), plan.repository.worktree) ? null : plan.repository.worktree,
+    });
     const commands = steps.flatMap(({ command }) => command ?? []);
     const summary = summarise(receipt, receiptPath, commands);
     const limit = plan.limits.summaryBytes;

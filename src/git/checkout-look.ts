@@ -3,7 +3,7 @@
  * filters and settings, on copies of the index: a look changes nothing. The invariant: a path is `to-do` or `written`
  * only where replacing it loses no byte that is not in HEAD or in the change itself.
  */
-import { copyFileSync, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { type BigIntStats, copyFileSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { decodePath, encodePath, type RepoPath } from '../model/path.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
@@ -23,6 +23,8 @@ export interface CheckoutLook {
   readonly overlaps: readonly { readonly path: RepoPath; readonly kind: InTheWay }[];
   /** Paths that a sparse checkout leaves out: only the index has them. */
   readonly sparse: ReadonlySet<RepoPath>;
+  /** What lay at each path before it was looked at, see {@link placeSignature}. */
+  readonly seen: ReadonlyMap<RepoPath, string>;
 }
 
 export interface CheckoutRequest {
@@ -50,6 +52,7 @@ export const indexOf = ({ gitDir }: RepositoryFacts): string => join(gitDir, 'in
 /** Throws {@link GitError} where git cannot answer. */
 export async function lookAtCheckout(request: CheckoutRequest): Promise<CheckoutLook> {
   const { facts, changes } = request;
+  const seen = new Map(changes.map(({ path }) => [path, placeSignature(facts.worktree, path)]));
   const entries = await indexEntries(facts, new Set(changes.map(({ path }) => path)));
   const [dirty, unlike] = await Promise.all([dirtyPaths(request, entries), unlikeTarget(request)]);
   const removed = new Set(changes.filter(({ to }) => to === null).map(({ path }) => path));
@@ -84,6 +87,7 @@ export async function lookAtCheckout(request: CheckoutRequest): Promise<Checkout
   return {
     states,
     sparse,
+    seen,
     overlaps: [...overlaps].map(([path, kind]) => ({ path, kind: ignored.has(path) ? 'ignored' : kind })),
   };
 }
@@ -117,6 +121,14 @@ async function dirtyPaths(
   if (assumed.length > 0) {
     const args = ['update-index', '--no-assume-unchanged', '-z', '--stdin'];
     await git({ ...inCheckout(request, indexFile), args, input: nulList(assumed) });
+  }
+  // So may what it was told to leave out of the worktree, where it lies there all the same.
+  const leftOut = [...entries]
+    .filter(([path, { flag }]) => flag.toUpperCase() === 'S' && statAt(facts.worktree, path) !== undefined)
+    .map(([path]) => path);
+  if (leftOut.length > 0) {
+    const args = ['update-index', '--no-skip-worktree', '-z', '--stdin'];
+    await git({ ...inCheckout(request, indexFile), args, input: nulList(leftOut) });
   }
   return differing(request, indexFile);
 }
@@ -199,6 +211,18 @@ function filesIn(worktree: string, folder: RepoPath): RepoPath[] {
     const path = `${folder}/${decodePath(name)}` as RepoPath;
     return lstatSync(placeOf(worktree, path)).isDirectory() ? filesIn(worktree, path) : [path];
   });
+}
+
+/** Changes with every write, replacement or removal of what lies at the path. A folder counts as nothing. */
+export function placeSignature(root: string, path: RepoPath): string {
+  let stat: BigIntStats | undefined;
+  try {
+    stat = lstatSync(placeOf(root, path), { throwIfNoEntry: false, bigint: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error;
+  }
+  if (stat === undefined || stat.isDirectory()) return 'absent';
+  return [stat.dev, stat.ino, stat.mode, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ');
 }
 
 /** What lies at the path itself; undefined also where a folder above it is none. Throws the system's error. */

@@ -37,6 +37,7 @@ import {
   indexInfo,
   indexOf,
   nulList,
+  placeSignature,
   statAt,
 } from './checkout-look.ts';
 import type { TwoSided } from './merge.ts';
@@ -128,10 +129,12 @@ export async function writeChange(request: WriteRequest): Promise<Result<null, W
     for (const some of inTurn(open)) {
       await stage(request, indexFile, files, some);
       for (const { path } of some.filter(({ to }) => to === null)) {
+        requireUntouched(request, path);
         removeFile(facts.worktree, path);
         written++;
       }
       for (const { path } of some.filter(({ to }) => to !== null)) {
+        requireUntouched(request, path);
         place(files, facts.worktree, path);
         written++;
       }
@@ -170,6 +173,12 @@ async function stage(
   await git({ ...inCheckout(request, indexFile), args, input: nulList(paths) });
   const missing = paths.find((path) => statAt(staging, path) === undefined);
   if (missing !== undefined) throw new Error(`git did not write ${JSON.stringify(missing)}`);
+}
+
+/** Staging may take minutes (filters, downloads), and an editor asks nobody: what was written meanwhile stays. */
+function requireUntouched({ facts, look }: WriteRequest, path: RepoPath): void {
+  if (placeSignature(facts.worktree, path) !== look.seen.get(path))
+    throw new Error(`${JSON.stringify(path)} was changed by somebody meanwhile and is left as it is`);
 }
 
 function removeFile(worktree: string, path: RepoPath): void {

@@ -26,6 +26,14 @@ export type PublishProblem =
 const UNPACK_LIMIT = 100;
 /** From this size on git streams a blob instead of holding it in memory. */
 const BIG_FILES: readonly (readonly [string, string])[] = [['core.bigFileThreshold', '8m']];
+/**
+ * What is published must outlive a power cut, because the workspace is removed after it. Git's defaults flush neither loose
+ * objects nor refs (git-config, core.fsync).
+ */
+const DURABLE: readonly (readonly [string, string])[] = [
+  ['core.fsyncMethod', 'batch'],
+  ['core.fsync', 'committed,loose-object,reference'],
+];
 const PUBLISH_TIMEOUT_MS = 30 * 60_000;
 const OWN_REF = /^refs\/agent-exec(-quarantine)?\/[^/]+\/[^/]+$/;
 
@@ -58,7 +66,7 @@ export async function publish(request: PublishRequest): Promise<Result<Published
       gitDir: facts.gitDir,
       args: few ? ['unpack-objects', '-q'] : ['index-pack', '--stdin', '--threads=1'],
       inputFile: pack,
-      config: [['core.fsyncMethod', 'batch'], ...BIG_FILES],
+      config: [...DURABLE, ...BIG_FILES],
       timeoutMs: PUBLISH_TIMEOUT_MS,
     });
     if (stored.code !== 0) return err(problemOf(stored, ref));
@@ -107,6 +115,7 @@ const updateRefs = (facts: RepositoryFacts, commands: readonly string[]): Promis
   tryGit({
     gitDir: facts.gitDir,
     args: ['update-ref', '--no-deref', '--stdin', '-z'],
+    config: DURABLE,
     input: Buffer.from(commands.map((command) => `${command}\0`).join('')),
   });
 

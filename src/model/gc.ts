@@ -11,6 +11,7 @@ export const KEEP_REASONS = [
   'workspace',
   'unmerged',
   'repository-unreadable',
+  'repository-missing',
   'not-a-folder',
   'its-run-stays',
   'not-removable',

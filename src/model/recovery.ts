@@ -10,6 +10,8 @@ export const RECOVERY_RESULTS = [
   'controller-unknown',
   'busy',
   'unaccountable',
+  'not-kept',
+  'failed',
   'state-unwritable',
 ] as const;
 

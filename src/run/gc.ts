@@ -108,6 +108,9 @@ async function decide(request: GcRequest, run: RunState): Promise<GcDecision | n
   const goes = { ...leftover(runId, 'run', place.path, null), folders };
   // A live probe's repository was made for it and goes with it.
   const isOfProbe = plan !== null && `${plan.repository.worktree}/`.startsWith(`${live}/`);
+  // A disk may only be absent for a while, and without its receipt nobody finds the commits again.
+  if (repository === null && !isNamed && !isOfProbe && hasCommits(run))
+    return stays('repository-missing', plan?.repository.worktree);
   if (repository === null || isOfProbe) return { ...goes, repository };
   try {
     const refs = await refsOfRun(repository, runId);
@@ -146,6 +149,10 @@ async function repositoryOf(
   if (meant !== null) return (await holdsCommit(meant.commonDir, plan.base)) ? meant : 'another';
   return isThere ? { ...recorded, gitDir: recorded.commonDir } : null;
 }
+
+const hasCommits = ({ receipt }: RunState): boolean =>
+  receipt.kind === 'valid' &&
+  receipt.receipt.attempts.some(({ transport, quarantine }) => transport !== null || quarantine !== null);
 
 function endOf({ receipt, place }: RunState): Date {
   return receipt.kind === 'valid' ? new Date(receipt.receipt.ended_at) : startOf(place.runId);

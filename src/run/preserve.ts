@@ -11,7 +11,7 @@ import { quarantineRef, transportRef } from '../git/published.ts';
 import { showPath } from '../git/quote.ts';
 import type { Change, Finding, IgnoredFile, Inventory, Preservation, PublishedCommit } from '../model/evidence.ts';
 import type { PlannedRun } from '../model/plan.ts';
-import { err, ok, type Result } from '../model/result.ts';
+import { err, type Result } from '../model/result.ts';
 import { contentReader } from '../workspace/content.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { describeBuildProblem, describePublishProblem } from './describe.ts';
@@ -28,6 +28,8 @@ export interface Keeping {
 }
 
 export interface Kept {
+  /** Why not all is kept lies in the canonical repository (a lock, a full disk) and may be over the next time. */
+  readonly mayPass: boolean;
   readonly preservation: Preservation;
   readonly findings: readonly Finding[];
 }
@@ -60,7 +62,7 @@ async function makeCommit(
   run: Keeping,
   workspace: Workspace,
   wish: CommitWish,
-): Promise<Result<PublishedCommit, string>> {
+): Promise<Result<PublishedCommit, { readonly message: string; readonly mayPass: boolean }>> {
   const { plan, store } = run;
   const built = await buildCommit({
     store,
@@ -72,7 +74,7 @@ async function makeCommit(
     readContent: contentReader(workspace),
     parents: [plan.base, ...wish.furtherParents],
   });
-  if (!built.ok) return err(describeBuildProblem(built.error));
+  if (!built.ok) return err({ message: describeBuildProblem(built.error), mayPass: false });
   const published = await publish({
     store,
     facts: plan.repository,
@@ -80,7 +82,7 @@ async function makeCommit(
     base: plan.base,
     ref: wish.ref,
   });
-  return published.ok ? ok(published.value) : err(describePublishProblem(published.error));
+  return published.ok ? published : err({ message: describePublishProblem(published.error), mayPass: true });
 }
 
 export interface PreserveRequest {
@@ -106,9 +108,10 @@ export async function preserve(request: PreserveRequest): Promise<Kept> {
   const changes = inventory.changes.map(entryOf);
 
   let transport: PublishedCommit | null = null;
-  const failed = (message: string): Kept => ({
+  const failed = ({ message, mayPass }: { readonly message: string; readonly mayPass: boolean }): Kept => ({
     preservation: { kind: 'failed', message, transport, quarantine: null },
     findings,
+    mayPass,
   });
   if (success && changes.length > 0) {
     const made = await makeCommit(run, workspace, {
@@ -138,6 +141,7 @@ export async function preserve(request: PreserveRequest): Promise<Kept> {
     return {
       preservation: transport === null ? { kind: 'nothing' } : { kind: 'kept', transport, quarantine: null },
       findings,
+      mayPass: false,
     };
   }
   const made = await makeCommit(run, workspace, {
@@ -147,7 +151,7 @@ export async function preserve(request: PreserveRequest): Promise<Kept> {
     furtherParents: foreign,
   });
   if (!made.ok) return failed(made.error);
-  return { preservation: { kind: 'kept', transport, quarantine: made.value }, findings };
+  return { preservation: { kind: 'kept', transport, quarantine: made.value }, findings, mayPass: false };
 }
 
 async function importCommits(

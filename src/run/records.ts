@@ -8,6 +8,7 @@ import { EXIT } from '../model/codes.ts';
 import type { Finding } from '../model/evidence.ts';
 import type { PlannedRun } from '../model/plan.ts';
 import type { AttemptRecord, Receipt } from '../model/receipt.ts';
+import { ok } from '../model/result.ts';
 import { buildReceipt, renderReceipt } from '../receipt/receipt.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { runEvent } from '../receipt/telemetry.ts';
@@ -30,6 +31,8 @@ export interface RecordRequest {
   readonly telemetryPath: string;
   /** The first failure while the attempts' lines were written; null where there was none. */
   readonly telemetryProblem: FileProblem | null;
+  /** True where telemetry has the run's line already: an earlier try wrote it and got no further. */
+  readonly runIsLogged?: boolean;
   /** In the run directory. */
   readonly receiptPath: string;
   /** `--receipt`; null where none was asked for. */
@@ -104,20 +107,19 @@ export async function writeRecords(request: RecordRequest): Promise<Recorded> {
     verdict = downgraded(verdict, 'RECEIPT_WRITE_FAILED', written.problem);
     receipt = build();
   }
-  const logged = await appendTelemetry(request.telemetryPath, [
-    runEvent({
-      runId: run.plan.runId,
-      unitId: run.plan.unit.unit_id,
-      role: run.plan.role.name,
-      outcome: verdict.outcome,
-      exitCode: verdict.exitCode,
-      attempts: request.attempts.length,
-      startedAt: request.startedAt,
-      endedAt,
-      durationMs,
-      receiptPath: written.path ?? request.receiptPath,
-    }),
-  ]);
+  const line = runEvent({
+    runId: run.plan.runId,
+    unitId: run.plan.unit.unit_id,
+    role: run.plan.role.name,
+    outcome: verdict.outcome,
+    exitCode: verdict.exitCode,
+    attempts: request.attempts.length,
+    startedAt: request.startedAt,
+    endedAt,
+    durationMs,
+    receiptPath: written.path ?? request.receiptPath,
+  });
+  const logged = request.runIsLogged === true ? ok(undefined) : await appendTelemetry(request.telemetryPath, [line]);
   if (!logged.ok && telemetry === null) {
     telemetry = logged.error;
     verdict = downgraded(verdict, 'TELEMETRY_LOG_FAILED', telemetry);

@@ -5,6 +5,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BaseTree } from '../git/base-tree.ts';
+import { treeDifference } from '../git/build-commit.ts';
 import type { HostStore } from '../git/host-store.ts';
 import { checkIgnored, type IgnoreRules } from '../git/ignore.ts';
 import { changesBetween, publishedAt, quarantineRef, transportRef } from '../git/published.ts';
@@ -53,8 +54,16 @@ export interface RecoveredAttempt {
   readonly record: AttemptRecord;
   /** Nothing of it lives, and all that it wrote is in commits. */
   readonly complete: boolean;
+  /** Why not all is in commits, where it may be the next time: the work is in the workspace; null otherwise. */
+  readonly obstacle: string | null;
 }
 
+/** Ends what still runs of the attempt, and nothing else. */
+export const endAttempt = async (lost: LostAttempt): Promise<void> => {
+  await endProcesses(lost, workspaceOf(lost));
+};
+
+/** Ends the attempt, keeps what it wrote and says what is known of it. Throws only for a bug. */
 export async function recoverAttempt(lost: LostAttempt): Promise<RecoveredAttempt> {
   const { plan, story, directory } = lost;
   const workspace = workspaceOf(lost);
@@ -110,7 +119,8 @@ export async function recoverAttempt(lost: LostAttempt): Promise<RecoveredAttemp
     lost.redactor,
   );
   const complete = processes.survivors === 0 && work.preservation.kind !== 'failed' && work.inventory.kind !== 'failed';
-  return { record, complete };
+  const obstacle = work.preservation.kind === 'failed' && work.mayPass ? work.preservation.message : null;
+  return { record, complete, obstacle };
 }
 
 const NOT_PROBED = { available: false, code: null, message: null, executable: null, version: null };
@@ -151,11 +161,14 @@ interface Work {
   readonly inventory: Inventory;
   readonly commits: readonly string[];
   readonly preservation: Preservation;
+  /** Where not all is kept: the obstacle may be gone the next time. */
+  readonly mayPass: boolean;
 }
-const NO_WORK: Work = { inventory: { kind: 'none' }, commits: [], preservation: { kind: 'nothing' } };
+const NO_WORK: Work = { inventory: { kind: 'none' }, commits: [], preservation: { kind: 'nothing' }, mayPass: false };
 
-const failedWork = (message: string): Work => ({
+const failedWork = (message: string, mayPass = false): Work => ({
   ...NO_WORK,
+  mayPass,
   preservation: { kind: 'failed', message, transport: null, quarantine: null },
 });
 
@@ -165,8 +178,12 @@ async function keepWork(lost: LostAttempt, workspace: Workspace | null, findings
   if (!repository.ok) return failedWork(repository.message);
   try {
     const published = await publishedOf(lost);
+    const alien = published.find(({ parent }) => parent !== plan.base);
+    if (alien !== undefined) return failedWork(taken(alien), !workspaceIsGone(workspace));
+    const gone = goneCommit(story, published);
+    if (gone !== null && story.cleanUpBegun) return failedWork(`${gone.ref} (${gone.commit}) is not there any more`);
     // All of it is in commits, and the workspace may be no longer what the worker left: it was being removed.
-    if (story.kept !== null || story.cleanUpBegun) return await fromCommits(lost, published);
+    if ((story.kept !== null && gone === null) || story.cleanUpBegun) return await fromCommits(lost, published);
     if (workspace === null || workspaceIsGone(workspace)) {
       if (published.length > 0) return await fromCommits(lost, published);
       return failedWork(`the workspace ${workspace?.path ?? lost.directory} is not there any more`);
@@ -189,7 +206,10 @@ async function keepWork(lost: LostAttempt, workspace: Workspace | null, findings
     const commits = [...(await commitsLeftBehind(workspace)), ...(transport === undefined ? [] : [transport.commit])];
     if (inventory.kind === 'none') return failedWork(`the workspace ${workspace.path} cannot be looked at`);
     const quarantine = published.find(({ ref }) => ref === quarantineRef(plan.runId, story.attemptId));
-    if (quarantine !== undefined) return { ...(await fromCommits(lost, published)), inventory, commits };
+    if (quarantine !== undefined) {
+      if (!(await holdsAll(lost, quarantine, inventory))) return failedWork(taken(quarantine), true);
+      return { ...(await fromCommits(lost, published)), inventory, commits };
+    }
     const kept = await preserve({
       run: { plan, store: repository.store, around: lost.around },
       attemptId: story.attemptId,
@@ -200,13 +220,36 @@ async function keepWork(lost: LostAttempt, workspace: Workspace | null, findings
       verdict: 'failed-unknown CONTROLLER_LOST',
     });
     findings.push(...kept.findings);
-    const { preservation } = kept;
+    const { preservation, mayPass } = kept;
     const made = preservation.kind === 'kept' ? preservation.quarantine : null;
-    if (transport === undefined || preservation.kind === 'failed') return { inventory, commits, preservation };
-    return { inventory, commits, preservation: await withoutTransport(lost, transport, made) };
+    if (transport === undefined || preservation.kind === 'failed') return { inventory, commits, preservation, mayPass };
+    return { inventory, commits, preservation: await withoutTransport(lost, transport, made), mayPass: true };
   } catch (error) {
-    return failedWork(error instanceof GitError ? error.message : fileProblem(error).message);
+    const message = error instanceof GitError ? error.message : fileProblem(error).message;
+    return failedWork(message, !workspaceIsGone(workspace));
   }
+}
+
+const taken = ({ ref, commit }: PublishedCommit): string =>
+  `${ref} holds a commit that is not this attempt's work (${commit})`;
+
+const NOTHING_ELSE = { ignored: [], violations: [], findings: [] } as const;
+
+/** True where every change that lies in the workspace is in the commit: anybody may have made a ref of that name. */
+async function holdsAll(
+  { plan }: LostAttempt,
+  { commit }: PublishedCommit,
+  { changes }: Extract<Inventory, { kind: 'taken' | 'failed' }>,
+): Promise<boolean> {
+  const kept = new Map(
+    (await treeDifference(plan.repository.commonDir, plan.base, commit)).map((one) => [one.path, one]),
+  );
+  return changes.every(({ path, mode, oid }) => kept.get(path)?.mode === mode && kept.get(path)?.oid === oid);
+}
+
+/** What the journal says was kept and no ref holds: a machine that lost its power may have lost the ref with it. */
+function goneCommit({ kept }: AttemptStory, published: readonly PublishedCommit[]): PublishedCommit | null {
+  return published.length > 0 ? null : (kept?.quarantine ?? kept?.transport ?? null);
 }
 
 const workspaceIsGone = (workspace: Workspace | null): boolean =>
@@ -229,8 +272,7 @@ async function fromCommits(lost: LostAttempt, published: readonly PublishedCommi
   const commit = transport ?? quarantine;
   if (commit === null) return { ...NO_WORK, preservation };
   const changes = await changesBetween(plan.repository.commonDir, plan.base, commit.commit);
-  const taken = { kind: 'taken', changes, ignored: [], violations: [], findings: [] } as const;
-  return { inventory: taken, commits: [], preservation };
+  return { inventory: { kind: 'taken', changes, ...NOTHING_ELSE }, commits: [], preservation, mayPass: true };
 }
 
 async function withoutTransport(

@@ -24,7 +24,7 @@ import { acquireLock } from '../store/lock.ts';
 import { makePrivateFolder } from '../store/private-folder.ts';
 import { type RunDirectory, workingFiles } from '../store/run-directory.ts';
 import { RECORDS_STEP, type RunState, readRunState } from '../store/run-state.ts';
-import { appendTelemetry, loggedEvents } from '../store/telemetry.ts';
+import { appendTelemetry, loggedEvents, telemetryPath } from '../store/telemetry.ts';
 import { compileScope } from '../unit/scope.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
 import type { AttemptStory } from './attempt-story.ts';
@@ -32,7 +32,7 @@ import { attemptStories } from './attempt-story.ts';
 import { groundworkPlaces } from './groundwork.ts';
 import { judgeRecovered } from './judge-recovered.ts';
 import { writeRecords } from './records.ts';
-import { type LostAttempt, recoverAttempt } from './recover-attempt.ts';
+import { endAttempt, type LostAttempt, recoverAttempt } from './recover-attempt.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export interface RecoverRequest {
@@ -43,6 +43,8 @@ export interface RecoverRequest {
   readonly movedTo: RepositoryFacts | null;
   /** True: a controller of another container or host is taken to be gone, on the caller's word. */
   readonly assumeGone: boolean;
+  /** True: the receipt is written although the repository cannot keep the work, which stays in its workspace alone. */
+  readonly withoutCommit: boolean;
   /** How long to wait for somebody else who recovers the same run; default 60 s. */
   readonly waitMs?: number;
 }
@@ -61,10 +63,13 @@ export type Recovered =
   | { readonly kind: 'busy'; readonly message: string }
   /** Neither plan nor receipt can be read: there is nothing to finish it by. */
   | { readonly kind: 'unaccountable' }
+  /** Work lies in a workspace, and the repository cannot keep it now: the run stays unfinished. */
+  | { readonly kind: 'not-kept'; readonly message: string; readonly repository: string }
   /** The run's own state cannot be written; nothing was changed. */
   | { readonly kind: 'state-unwritable'; readonly problem: FileProblem };
 
 const LOCK = 'recover.lock';
+const IN_THE_WAY = { code: 'ENOTFILE', syscall: 'rename' };
 
 /** Throws only for a bug; then nothing was removed. */
 export async function recoverRun(request: RecoverRequest): Promise<Recovered> {
@@ -110,10 +115,14 @@ async function finish(state: RunState, request: RecoverRequest): Promise<Recover
   const journal = await open(place.journal, selfIdentity(), now);
   if (!journal.ok) return { kind: 'state-unwritable', problem: journal.error };
   try {
-    const { receipt, complete } =
+    const accounted =
       state.receipt.kind === 'valid'
         ? { receipt: await completeRecords(state.receipt.receipt, record, place), complete: true }
         : await account(state, record, request, journal.value);
+    if ('obstacle' in accounted) {
+      return { kind: 'not-kept', message: accounted.obstacle, repository: record.repository.worktree };
+    }
+    const { receipt, complete } = accounted;
     await clearWorkingFiles(place);
     const done = await journal.value.after(RECORDS_STEP, null, { outcome: receipt.outcome, recovered: true });
     if (!done.ok) return { kind: 'state-unwritable', problem: done.error };
@@ -135,18 +144,32 @@ async function completeRecords(receipt: Receipt, record: PlanRecord, place: RunD
   return receipt;
 }
 
-/** Ends what was going on and writes the receipt. */
+/** Ends what was going on and writes the receipt, unless work would be left that a repository could still take. */
 async function account(
   state: RunState,
   record: PlanRecord,
   request: RecoverRequest,
   journal: Journal,
-): Promise<{ readonly receipt: Receipt; readonly complete: boolean }> {
+): Promise<{ readonly receipt: Receipt; readonly complete: boolean } | { readonly obstacle: string }> {
   const { place } = state;
-  const { around, redactor } = request;
-  const plan = { ...plannedRunOf(record), ...(request.movedTo !== null && { repository: request.movedTo }) };
+  const { around, redactor, movedTo } = request;
+  const plan = { ...plannedRunOf(record), ...(movedTo !== null && { repository: movedTo }) };
   const stories = storiesOf(state, plan);
   const repository = await prepareRepository(plan, request, place);
+  const lostOf = (story: AttemptStory): LostAttempt => ({
+    plan,
+    record,
+    story,
+    directory: join(place.attempts, story.attemptId),
+    around,
+    redactor,
+    repository,
+  });
+  const withWork = stories.filter(({ record: entry, somethingRan }) => entry === null && somethingRan);
+  if (!repository.ok && !request.withoutCommit && withWork.length > 0) {
+    for (const story of withWork) await endAttempt(lostOf(story));
+    return { obstacle: repository.message };
+  }
   const attempts: AttemptRecord[] = [];
   let complete = true;
   for (const story of stories) {
@@ -154,24 +177,21 @@ async function account(
       attempts.push(story.record);
       continue;
     }
-    const lost: LostAttempt = {
-      plan,
-      record,
-      story,
-      directory: join(place.attempts, story.attemptId),
-      around,
-      redactor,
-      repository,
-    };
-    const ended = await recoverAttempt(lost);
+    const ended = await recoverAttempt(lostOf(story));
+    if (ended.obstacle !== null && !request.withoutCommit) return { obstacle: ended.obstacle };
     attempts.push(ended.record);
     complete &&= ended.complete;
     // The next `recover`, should this one die, finds it done.
     await journal.after('attempt', story.attemptId, { record: ended.record });
   }
-  const telemetryProblem = await logMissing(record, attempts, null, place);
+  const telemetryAt = telemetryPathOf(record, movedTo);
+  const telemetryProblem = await logMissing({ ...record, telemetry_path: telemetryAt }, attempts, null, place);
   const survey = state.journal.records.find(({ step }) => step === 'survey')?.data;
   const startedAt = new Date(record.started_at);
+  const inTheWay = lstatSync(place.receipt, { throwIfNoEntry: false });
+  if (inTheWay !== undefined && !inTheWay.isFile()) {
+    throw Object.assign(new Error(`${place.receipt} is not a file, and the receipt must be written there`), IN_THE_WAY);
+  }
   await journal.before(RECORDS_STEP, null, { receipt: place.receipt, extra: record.receipt_path });
   const recorded = await writeRecords({
     run: { plan, around },
@@ -184,13 +204,20 @@ async function account(
     redactor,
     startedAt,
     durationMs: Math.max(0, around.now().getTime() - startedAt.getTime()),
-    telemetryPath: record.telemetry_path,
+    telemetryPath: telemetryAt,
     telemetryProblem,
+    runIsLogged: await isRunLogged(telemetryAt, record.run_id),
     receiptPath: place.receipt,
     extraReceiptPath: record.receipt_path,
   });
   return { receipt: recorded.receipt, complete };
 }
+
+/** The usual place moves with the repository. */
+const telemetryPathOf = (record: PlanRecord, movedTo: RepositoryFacts | null): string =>
+  movedTo !== null && record.telemetry_path === telemetryPath(record.repository.commonDir)
+    ? telemetryPath(movedTo.commonDir)
+    : record.telemetry_path;
 
 const recoveredFinding = ({ journal, controller }: RunState, at: Date): Finding => ({
   code: 'RECOVERED',
@@ -251,6 +278,12 @@ async function prepareRepository(
 /** Host store, ignore rules, scratch folders of probes: nothing of a worker is in them. */
 async function clearWorkingFiles(place: RunDirectory): Promise<void> {
   for (const path of await workingFiles(place)) if (!basename(path).startsWith(LOCK)) await removeTree(path);
+}
+
+/** What cannot be read is reported by whoever writes to it. */
+async function isRunLogged(path: string, runId: string): Promise<boolean> {
+  const logged = await loggedEvents(path, runId);
+  return logged.ok && logged.value.run;
 }
 
 /** Adds the lines that telemetry lacks of this run; `receipt` set: the run's own line too. */

@@ -15,7 +15,7 @@ import { attemptRecord } from '../receipt/attempt.ts';
 import { printableJson } from '../receipt/neutralise.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { attemptEvent } from '../receipt/telemetry.ts';
-import { type FileProblem, writeDurably } from '../store/durable-file.ts';
+import { type FileProblem, fileProblem, writeDurably } from '../store/durable-file.ts';
 import { createJournal, type Journal } from '../store/journal.ts';
 import type { Lock } from '../store/lock.ts';
 import { createRunDirectory, type RunDirectory } from '../store/run-directory.ts';
@@ -75,7 +75,7 @@ export async function runUnit(request: RunUnitRequest): Promise<Result<Recorded,
     ]);
     await journal.note('survey', null, { dirty_paths: dirtyPaths, lfs });
     const slot = await roomFor(run);
-    const attempts = await tryCandidates(run, request).finally(() => slot?.release());
+    const attempts = await tryCandidates(run, request).finally(() => leave(slot));
     const left = await clearGroundwork(place.path);
     const verdict = judgeRun({
       attempts: attempts.results.map(({ candidate, verdict: one, evidence }) => ({
@@ -130,6 +130,15 @@ async function roomFor({ plan, around, journal, insideRun }: Run): Promise<Lock 
   const slot = await takeSlot({ commonDir: plan.repository.commonDir, limit, stop: around.stop, onWait });
   await journal.after('slot', null);
   return slot;
+}
+
+/** A place that cannot be given back is free all the same when this process ends. */
+async function leave(slot: Lock | null): Promise<void> {
+  try {
+    await slot?.release();
+  } catch (error) {
+    fileProblem(error);
+  }
 }
 
 /** Where the disk takes no more, nothing was started: what is there of it goes, and the answer is {@link StateLostError}. */

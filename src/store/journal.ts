@@ -41,7 +41,10 @@ export interface Journal {
 const CONTROL = 'control';
 
 const NEW = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const EXISTING = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW;
+/** O_NONBLOCK: a pipe in the journal's place is not waited for. */
+const EXISTING = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+const NOT_A_FILE = { code: 'ENOTFILE', syscall: 'open' };
 
 /** Makes a run's journal, mode 0600, with its first record; fails where there is one. */
 export function createJournal(
@@ -63,6 +66,8 @@ export function takeOverJournal(
   now: () => Date,
 ): Promise<Result<Journal, FileProblem>> {
   return opened(open(path, EXISTING), controller, now, async (file) => {
+    if (!(await file.stat()).isFile())
+      throw Object.assign(new Error('the journal is not an ordinary file'), NOT_A_FILE);
     const { records } = readJournal(await file.readFile());
     if (await endsTorn(file)) await appendDurably(file, Buffer.from('\n'));
     return (records.at(-1)?.seq ?? -1) + 1;

@@ -14,6 +14,8 @@ import { diagnosticsOf } from './places.ts';
 import { quoted } from './quoted.ts';
 
 const MAX_FINDINGS = 100;
+/** Whoever gives a ledger for a packet has one of these. */
+const LEDGER_KEYS = ['milestones', 'milestone'];
 const FORBIDDEN_KEYS = ['__proto__', 'constructor', 'prototype'];
 
 class Findings {
@@ -55,7 +57,11 @@ function readMembers(text: string, root: number, report: Report): Map<keyof Unit
       room = report({ code: 'UNIT_KEY_DUPLICATE', message: `the key ${quoted(key)} is given twice`, hint, place });
     } else if (known === undefined) {
       const near = nearest(key, KEYS);
-      const hint = near === null ? `Known keys: ${KEYS.join(', ')}.` : `Did you mean ${quoted(near)}?`;
+      const hint = LEDGER_KEYS.includes(key)
+        ? 'This is a ledger: give it with --ledger FILE --milestone ID.'
+        : near === null
+          ? `Known keys: ${KEYS.join(', ')}.`
+          : `Did you mean ${quoted(near)}?`;
       room = report({ code: 'UNIT_KEY_UNKNOWN', message: `unknown key ${quoted(key)}`, hint, place });
     } else values.set(known, givenIn(text, JSON.parse(text.slice(valueSpan.start, valueSpan.end)), valueSpan));
     if (!room) break;

@@ -447,6 +447,37 @@ describe("the user's own git settings", () => {
   });
 });
 
+test.each([
+  { what: 'changes', script: 'cat >/dev/null; echo more >> src/a.txt' },
+  { what: 'removes', script: 'cat >/dev/null; rm src/a.txt' },
+])('a local version that git was told to skip is refused where the change $what it', async ({ script }) => {
+  const { world } = await worked(script);
+  world.git('update-index', '--skip-worktree', 'src/a.txt');
+  appendFileSync(join(world.repo, 'src/a.txt'), 'MINE\n');
+  const { code, report } = await apply(world);
+  expect([code, report.result, report.overlaps]).toEqual([6, 'refused', [{ path: 'src/a.txt', kind: 'unstaged' }]]);
+  expect(readFileSync(join(world.repo, 'src/a.txt'), 'utf8')).toBe('a\nMINE\n');
+});
+
+test.each([
+  { what: 'a file that the change changes', file: 'src/a.txt' },
+  { what: 'a file where the change adds one', file: 'src/new.txt' },
+])('what an editor writes meanwhile stays: $what', async ({ file }) => {
+  const { world } = await worked(
+    'cat >/dev/null; echo more >> src/a.txt; echo new > src/new.txt; echo x >> src/b.txt',
+    (w) => w.write('src/b.txt', 'b\n'),
+  );
+  // The filter of another file is what an editor looks like that saves in the midst of it.
+  const target = join(world.repo, file);
+  world.git('config', 'filter.slow.clean', 'cat');
+  world.git('config', 'filter.slow.smudge', `sh -c 'echo MINE >> ${target}; cat'`);
+  mkdirSync(join(world.repo, '.git/info'), { recursive: true });
+  writeFileSync(join(world.repo, '.git/info/attributes'), 'src/b.txt filter=slow\n');
+  const { code } = await apply(world);
+  expect(code).toBe(6);
+  expect(readFileSync(target, 'utf8')).toContain('MINE');
+});
+
 describe('interrupted', () => {
   test('by SIGKILL while git writes: nothing was changed, and the next one goes through', async () => {
     const { world, base, commit } = await worked(

@@ -115,7 +115,11 @@ describe('telemetry', () => {
     });
     const runs = [await world.run({ unit_id: 'first' }), await world.run({ unit_id: 'second' })];
     const file = join(world.repo, '.git/agent-exec/calls.jsonl');
-    expect([modeOf(file), modeOf(dirname(file)), readdirSync(dirname(file))]).toEqual(['600', '700', ['calls.jsonl']]);
+    expect([modeOf(file), modeOf(dirname(file)), readdirSync(dirname(file)).sort()]).toEqual([
+      '600',
+      '700',
+      ['calls.jsonl', 'slots'],
+    ]);
     const lines = world.telemetry();
     expect(lines).toHaveLength(10);
     for (const [i, { receipt }] of runs.entries()) {

@@ -1,5 +1,5 @@
 /** `recover`: whose run it finishes, whose it leaves alone, and what it makes of what is left on disk. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -155,6 +155,33 @@ describe('a run whose agent-exec was killed', () => {
     ]);
   });
 
+  test.each([
+    ['"step":"preserve","phase":"after"', 0],
+    ['"step":"cleanup","phase":"before"', 6],
+  ])('the ref that the journal tells of is gone, at %s: never that nothing was written', async (step, code) => {
+    const places = join(new World().folder, 'places');
+    const start = (world: World, env: Readonly<Record<string, string>>) => {
+      world.configure({ one: { script: 'echo new > src/new.txt; exit 3' } });
+      const args = ['run', '--role', 'repair', '--quiet', '--unit', world.packet(), '--state-dir', world.state];
+      return world.cli(args, { tool, env });
+    };
+    await start(new World(), { AX_CRASH_LOG: places });
+    const at = readFileSync(places, 'utf8')
+      .split('\n')
+      .findIndex((line) => line.includes(step));
+    const world = new World();
+    expect((await start(world, { AX_CRASH: `${at + 1}:after` })).code).toBeNull();
+    const id = runsOf(world)[0] ?? '';
+    const ref = `refs/agent-exec-quarantine/${id}/01-one`;
+    world.git('update-ref', '-d', ref);
+    const done = await recover(world, id);
+    expect(done.code).toBe(code);
+    expect(done.runs[0]?.quarantine).toEqual(code === 0 ? [ref] : []);
+    if (code === 0) expect(world.git('show', `${ref}:src/new.txt`)).toBe('new');
+    else expect(done.runs[0]?.reason?.message).toContain(`${ref} (`);
+    expect(readFileSync(join(done.runs[0]?.retained[0] ?? '', 'src/new.txt'), 'utf8')).toBe('new\n');
+  });
+
   test('what setup commands wrote is kept too, and said to be counted with the rest', async () => {
     const world = new World();
     const setup = world.script('setup', '#!/bin/sh\necho installed > src/setup.txt\n');
@@ -237,6 +264,19 @@ describe('what is left alone', () => {
     expect(alone.runs[0]?.message).toContain(`agent-exec recover ${id} --assume-gone`);
     expect(receiptsOf(world)).toEqual([]);
     expect(await recover(world, id, '--assume-gone')).toMatchObject({ code: 0, runs: [{ result: 'recovered' }] });
+  });
+
+  test('last and a beginning mean a run of the enclosing repository, as everywhere', async () => {
+    const [world, other] = [sample(), sample()];
+    for (const one of [world, other]) writeFileSync(join(one.folder, 'go'), '');
+    for (const one of [world, world, other]) {
+      const args = ['run', '--role', 'repair', '--quiet', '--unit', one.packet(), '--state-dir', world.state];
+      expect((await one.cli(args)).code).toBe(0);
+    }
+    expect((await recover(world, 'last')).runs[0]?.run_id).toBe(runsOf(world)[1]);
+    const several = await recover(world, '20');
+    expect(several).toMatchObject({ code: 2, stdout: '' });
+    expect(several.stderr).toContain(runsOf(world)[0]);
   });
 
   test('a finished run, a directory that is no run, and none at all', async () => {
@@ -339,12 +379,78 @@ describe('a world that went on', () => {
     expect(existsSync(old)).toBe(false);
   });
 
-  test('the repository is gone: the work stays in its workspace, and the receipt is written', async () => {
+  test('the repository is not there: nothing is finished, and it can be when it is back', async () => {
+    const world = sample();
+    const before = world.canonical();
+    const id = await killedMidway(world);
+    writeFileSync(join(world.folder, 'go'), '');
+    const away = join(world.folder, 'away');
+    renameSync(world.repo, away);
+    for (const args of [[], [id]]) {
+      const done = await world.cli(['recover', '--json', '--state-dir', world.state, ...args], { cwd: world.folder });
+      expect(done.code).toBe(6);
+      const [run] = recovery.parse(JSON.parse(done.stdout)).runs;
+      expect(run).toMatchObject({ run_id: id, result: 'not-kept', receipt: null });
+      expect(run?.message).toContain(`agent-exec recover ${id} --repo PATH`);
+    }
+    expect(world.leftovers()).toEqual([]);
+    renameSync(away, world.repo);
+    await expectRecovered(world, before);
+  });
+
+  describe('somebody stands in its way', () => {
+    const obstacles: Record<string, (world: World, id: string) => () => void> = {
+      'a lock on its ref': (world, id) => {
+        const lock = join(world.repo, '.git/refs/agent-exec-quarantine', id, '01-one.lock');
+        mkdirSync(join(lock, '..'), { recursive: true });
+        writeFileSync(lock, '');
+        return () => rmSync(lock);
+      },
+      'a commit that is not its work': (world, id) => {
+        const ref = `refs/agent-exec-quarantine/${id}/01-one`;
+        world.git('update-ref', ref, world.git('commit-tree', '-p', 'HEAD', '-m', 'z', 'HEAD^{tree}'));
+        return () => world.git('update-ref', '-d', ref);
+      },
+      'a commit without a parent': (world, id) => {
+        const ref = `refs/agent-exec-quarantine/${id}/01-one`;
+        world.git('update-ref', ref, 'HEAD');
+        return () => world.git('update-ref', '-d', ref);
+      },
+      'a folder in the place of its receipt': (world, id) => {
+        const receipt = join(world.state, id, 'receipt.json');
+        mkdirSync(receipt);
+        return () => rmSync(receipt, { recursive: true });
+      },
+      'a pipe in the place of its journal': (world, id) => {
+        const journal = journalOf(world, id);
+        renameSync(journal, `${journal}.away`);
+        execFileSync('mkfifo', [journal]);
+        return () => renameSync(`${journal}.away`, journal);
+      },
+    };
+    test.each(Object.entries(obstacles))('%s: it says so, and goes on when it is gone', async (_, stand) => {
+      const world = sample();
+      const before = world.canonical();
+      const id = await killedMidway(world);
+      writeFileSync(join(world.folder, 'go'), '');
+      const goAway = stand(world, id);
+      for (let i = 0; i < 2; i++) {
+        const told = await recover(world, id);
+        expect([told.code, told.stderr]).toEqual([6, '']);
+        expect(['not-kept', 'state-unwritable']).toContain(told.runs[0]?.result);
+      }
+      goAway();
+      await expectRecovered(world, before);
+    });
+  });
+
+  test('the repository is gone for good: the work stays in its workspace, and the receipt is written', async () => {
     const world = sample();
     const id = await killedMidway(world);
     writeFileSync(join(world.folder, 'go'), '');
     rmSync(world.repo, { recursive: true });
-    const done = await world.cli(['recover', '--json', '--state-dir', world.state], { cwd: world.folder });
+    const args = ['recover', id, '--without-commit', '--json', '--state-dir', world.state];
+    const done = await world.cli(args, { cwd: world.folder });
     expect(done.code).toBe(6);
     const [run] = recovery.parse(JSON.parse(done.stdout)).runs;
     expect(run).toMatchObject({ result: 'recovered', quarantine: [] });

@@ -32,7 +32,11 @@ const BLOCKED = { ...READY, STATUS: 'BLOCKED', CHANGES: [], RESIDUAL_RISK: 'it s
 const WORK: Step = ['write', 'src/greeting', 'hello\n'];
 
 /** A repository with the document's files, a failing test, and `agent-exec` on PATH; answers with what the script said. */
-async function repair(scenario: Scenario | null, edit: (path: string, text: string) => string = (_, text) => text) {
+async function repair(
+  scenario: Scenario | null,
+  edit: (path: string, text: string) => string = (_, text) => text,
+  prepare: (world: World) => void = () => {},
+) {
   const world = new World();
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(world.repo, path)), { recursive: true });
@@ -41,6 +45,7 @@ async function repair(scenario: Scenario | null, edit: (path: string, text: stri
   world.write('test.sh', 'grep -q hello src/greeting\n');
   world.write('src/greeting', '');
   const base = world.commit();
+  prepare(world);
   const bin = join(world.folder, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'agent-exec'), `#!/bin/sh\nexec "${process.execPath}" "${TOOL}" "$@"\n`);
@@ -88,6 +93,14 @@ describe.skipIf(process.platform !== 'linux')('the supervisor of the document', 
   test('goes on with a READY that is too long to print', async () => {
     const { said, commits } = await repair({ play: [WORK, says({ ...READY, RESIDUAL_RISK: 'x'.repeat(5000) })] });
     expect([said, commits]).toEqual(['going on', '1']);
+  });
+
+  test('escalates a change that does not fit into the checkout', async () => {
+    const { said, commits } = await repair({ play: [WORK, says(READY)] }, undefined, (world) =>
+      world.write('src/greeting', 'mine\n'),
+    );
+    expect(said).toMatch(/^escalate: .*src\/greeting/s);
+    expect(commits).toBe('0');
   });
 
   test.concurrent.each<[string, Scenario | null, string | RegExp]>([

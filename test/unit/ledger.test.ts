@@ -212,7 +212,7 @@ describe('a blocker', () => {
 
 test('every code is in the documentation', () => {
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-  const sources = read('src/unit/ledger.ts') + read('src/cli/unit-source.ts');
+  const sources = read('src/unit/ledger.ts') + read('src/unit/blocker.ts') + read('src/cli/unit-source.ts');
   const codes = new Set([...sources.matchAll(/'(LEDGER_[A-Z_]+)'/g)].map(([, code]) => code as string));
   for (const [, end] of read('src/unit/file-text.ts').matchAll(/fail\('([A-Z_0-9]+)'/g)) codes.add(`LEDGER_${end}`);
   expect(codes.size).toBeGreaterThan(14);

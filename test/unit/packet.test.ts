@@ -33,6 +33,14 @@ describe('a good packet', () => {
   });
 });
 
+test('a ledger that is given for a packet is told from one', () => {
+  for (const text of ['{"milestones": {}}', '{"milestone": "m1", "unit": {}}']) {
+    const result = parse(text);
+    const hints = result.ok ? [] : result.error.map(({ hint }) => hint);
+    expect(hints).toContain('This is a ledger: give it with --ledger FILE --milestone ID.');
+  }
+});
+
 describe('every rule', () => {
   const cases: readonly (readonly [string, unknown, string[]])[] = [
     ['unit_id', 'has space', ['UNIT_ID_INVALID']],
