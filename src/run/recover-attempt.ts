@@ -3,7 +3,7 @@
  * known is said to be unknown. Its workspace stays where it is. Whatever is done here can be done again.
  */
 import { existsSync, lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { BaseTree } from '../git/base-tree.ts';
 import { treeDifference } from '../git/build-commit.ts';
 import type { HostStore } from '../git/host-store.ts';
@@ -17,6 +17,7 @@ import type { PlanRecord } from '../model/plan-record.ts';
 import type { AttemptRecord } from '../model/receipt.ts';
 import { leftLog } from '../process/left-log.ts';
 import { endLeftovers } from '../process/leftovers.ts';
+import { isInside } from '../process/mount-table.ts';
 import { attemptRecord } from '../receipt/attempt.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { fileProblem } from '../store/durable-file.ts';
@@ -142,7 +143,10 @@ const requestedModel = ({ record, story }: LostAttempt): string | null =>
 /** Where the workspace is: by the journal, or by what lies in the attempt's folder. */
 function workspaceOf({ plan, story, directory }: LostAttempt): Workspace | null {
   const { repository: facts, base } = plan;
-  if (story.workspace !== null) return { ...story.workspace, facts, base };
+  const told = story.workspace;
+  // The journal's word counts only for what lies in the attempt's own folder.
+  const places = told === null ? [] : [told.path, told.privateGitDir, told.worktreeGitDir];
+  if (told !== null && places.every((place) => isInside(resolve(place), directory))) return { ...told, facts, base };
   return story.somethingRan ? findWorkspace(directory, facts, base) : null;
 }
 

@@ -398,6 +398,18 @@ describe('a world that went on', () => {
     await expectRecovered(world, before);
   });
 
+  test('a journal that names another folder is not believed', async () => {
+    const world = sample();
+    const before = world.canonical();
+    const id = await killedMidway(world);
+    writeFileSync(join(world.folder, 'go'), '');
+    const workspace = join(world.state, id, 'attempts', '01-one', 'repo');
+    edit(journalOf(world, id), (text) => text.replaceAll(`"path":"${workspace}"`, `"path":"${world.repo}"`));
+    expect(readFileSync(journalOf(world, id), 'utf8')).toContain(`"path":"${world.repo}"`);
+    const attempt = attemptOf(await expectRecovered(world, before));
+    expect(attempt?.cleanup.retained_path).toBe(workspace);
+  });
+
   describe('somebody stands in its way', () => {
     const obstacles: Record<string, (world: World, id: string) => () => void> = {
       'a lock on its ref': (world, id) => {
