@@ -2,7 +2,8 @@
  * No work is lost: whatever a worker left is in a commit under refs/agent-exec-quarantine, or in a workspace that is
  * still there and named. Checked in the canonical repository with git, from a fresh process.
  */
-import { existsSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AttemptRecord } from '../../src/model/receipt.ts';
@@ -281,4 +282,30 @@ test('2,000 new files, once failed and once delivered', async () => {
   expect(done.summary).toMatchObject({ change_count: 2000, truncated: true });
   expect(Buffer.byteLength(done.stdout)).toBeLessThanOrEqual(4096);
   expect(done.summary.changed_paths.length).toBeGreaterThan(10);
+});
+
+test('what is published is on the disk before the workspace goes: objects and refs are flushed', async () => {
+  const world = new World();
+  world.configure({ one: { script: 'echo more >> src/a.txt' } });
+  // The real git, told to say how often it flushed.
+  const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const trace = join(world.folder, 'trace');
+  const folder = join(world.folder, 'traced');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'git'), `#!/bin/sh\nGIT_TRACE2_EVENT=${trace} exec ${real} "$@"\n`, { mode: 0o755 });
+  const done = await world.run({}, { env: { PATH: `${folder}:${process.env.PATH}` } });
+  expect(done.code).toBe(0);
+  const events = readFileSync(trace, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const flushes = (command: string): number => {
+    const sids = events.filter(({ event, argv }) => event === 'start' && argv.includes(command)).map(({ sid }) => sid);
+    expect(sids.length).toBeGreaterThan(0);
+    return events
+      .filter(({ sid, category, key }) => sids.includes(sid) && category === 'fsync' && /hardware-flush$/.test(key))
+      .reduce((sum, { value }) => sum + Number(value), 0);
+  };
+  expect(flushes('unpack-objects')).toBeGreaterThan(0);
+  expect(flushes('update-ref')).toBeGreaterThan(0);
 });
