@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ProcessIdentity } from '../model/process-identity.ts';
-import { isSame, readProcess } from './table.ts';
+import { lookUpProcess, readProcess } from './table.ts';
 
 function readBootId(): string {
   if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -48,10 +48,12 @@ export const isFromEarlierBoot = (identity: ProcessIdentity): boolean =>
 
 /**
  * `alive` while exactly this process lives; a zombie is `gone`. `unknown`: its pid counts in another PID namespace or on
- * another host, which cannot be looked into from here.
+ * another host, which cannot be looked into from here, or there is no descriptor left to look with.
  */
 export function lifeOf(identity: ProcessIdentity): 'alive' | 'gone' | 'unknown' {
   if (isFromEarlierBoot(identity)) return 'gone';
   if (identity.scope !== here().scope || identity.boot_id !== here().boot_id) return 'unknown';
-  return isSame(identity) ? 'alive' : 'gone';
+  const entry = lookUpProcess(identity.pid);
+  if (entry === 'unreadable') return 'unknown';
+  return entry?.started === identity.started && entry.alive ? 'alive' : 'gone';
 }

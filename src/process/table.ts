@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readDarwinTable } from './darwin-table.ts';
+import { isShortage } from './shortage.ts';
 
 export interface ProcessEntry {
   readonly pid: number;
@@ -38,13 +39,19 @@ export function parseStat(pid: number, text: string): ProcessEntry | null {
 
 /** One process, or null where there is none of this pid. */
 export function readProcess(pid: number): ProcessEntry | null {
+  const entry = lookUpProcess(pid);
+  return entry === 'unreadable' ? null : entry;
+}
+
+/** As {@link readProcess}; `unreadable` where this machine has too little left to look (EMFILE), and nothing is known. */
+export function lookUpProcess(pid: number): ProcessEntry | null | 'unreadable' {
   if (process.platform !== 'linux') return readDarwinTable().get(pid) ?? null;
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
+  } catch (error) {
     // ENOENT or ESRCH: it ended, which is the answer.
-    return null;
+    return isShortage((error as NodeJS.ErrnoException).code ?? '') ? 'unreadable' : null;
   }
   return parseStat(pid, text);
 }

@@ -169,3 +169,15 @@ function firstLineKeepingOutput(child: ReturnType<typeof start>): Promise<void> 
     child.once('error', reject);
   });
 }
+
+test('without a descriptor to look with nobody is taken for dead', async () => {
+  const script = bundled(`
+    import { openSync } from 'node:fs';
+    import { lifeOf, selfIdentity } from '../process/identity.ts';
+    const self = selfIdentity();
+    const before = lifeOf(self);
+    try { for (;;) openSync('/dev/null', 'r'); } catch {}
+    const without = lifeOf(self);
+    process.exit(before === 'alive' && without === 'unknown' ? 0 : 1);`);
+  expect(await outputOf(start(script, [], { shellPrefix: 'ulimit -n 64;' }))).toBe('');
+});
