@@ -233,6 +233,7 @@ describe('what is left alone', () => {
     const world = sample();
     let told: Awaited<ReturnType<typeof recover>> | null = null;
     let all: Awaited<ReturnType<typeof recover>> | null = null;
+    let untouched = false;
     const done = await world.run(
       {},
       {
@@ -240,15 +241,23 @@ describe('what is left alone', () => {
           const watcher = watch(world.folder, async (_, name) => {
             if (name !== 'ready') return;
             watcher.close();
-            const seen = photograph(world.state);
-            all = await recover(world);
-            told = await recover(world, 'last');
-            expect(photograph(world.state)).toEqual(seen);
-            writeFileSync(join(world.folder, 'go'), '');
+            try {
+              // The controller notes that the worker runs while the worker does.
+              await expect
+                .poll(() => readFileSync(journalOf(world, runsOf(world)[0] ?? ''), 'utf8'))
+                .toContain('worker-started');
+              const seen = photograph(world.state);
+              all = await recover(world);
+              told = await recover(world, 'last');
+              untouched = JSON.stringify(photograph(world.state)) === JSON.stringify(seen);
+            } finally {
+              writeFileSync(join(world.folder, 'go'), '');
+            }
           });
         },
       },
     );
+    expect(untouched).toBe(true);
     expect(done.code).toBe(0);
     expect(all).toMatchObject({ code: 0, runs: [] });
     expect(told).toMatchObject({ code: 0, runs: [{ result: 'running', outcome: null }] });
