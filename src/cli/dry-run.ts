@@ -1,11 +1,10 @@
 /** What a run would do (SPEC 5): candidates, argv, names of variables, prompt. Nothing is started or written. */
 import { workerEnvironment } from '../adapters/environment.ts';
 import { statePaths } from '../adapters/state-path.ts';
-import type { Candidate } from '../model/adapter.ts';
+import { type Candidate, requestedModel } from '../model/adapter.ts';
 import type { Plan } from '../model/plan.ts';
 import { neutralise, printableJson } from '../receipt/neutralise.ts';
 import type { Redactor } from '../receipt/redact.ts';
-import { requestedModel } from '../run/gate.ts';
 import { existingLoginFiles } from '../run/worker.ts';
 
 interface PlannedCandidate {

@@ -10,6 +10,7 @@ import { readRunState } from '../store/run-state.ts';
 import { type ChoosingOptions, chooseRun } from './chosen-run.ts';
 import type { CliIo } from './io.ts';
 import { existingStateRoot } from './surroundings.ts';
+import { whyUnreadable } from './unreadable-file.ts';
 
 export interface ReceiptSource {
   /** As messages and cards name it. */
@@ -57,23 +58,12 @@ function isPath(io: CliIo, wanted: string): boolean {
 function readSource(shownAs: string, path: string): Result<ReceiptSource, NoSource> {
   if (path.includes('\0')) return unreadable(shownAs, 'no file can have such a name');
   const bytes = readRegularFile(path, MAX_BYTES);
-  if (!bytes.ok) return unreadable(shownAs, WORDS[bytes.error] ?? bytes.error);
+  if (!bytes.ok) return unreadable(shownAs, whyUnreadable(bytes.error));
   if (bytes.value.length > MAX_BYTES) return unreadable(shownAs, TOO_LARGE);
   return ok({ shownAs, path, bytes: bytes.value });
 }
 
 const TOO_LARGE = `it is larger than ${MAX_BYTES / 1024 / 1024} MiB, and no receipt is`;
-const WORDS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'you may not read it',
-  EPERM: 'you may not read it',
-  ELOOP: 'it is a link that leads nowhere (a loop)',
-  ENAMETOOLONG: 'its name is too long',
-  'not-regular': 'it is not a regular file',
-};
-
 const unreadable = (shownAs: string, why: string): Result<never, NoSource> =>
   err({ message: `${shownAs} cannot be read: ${why}`, exitCode: EXIT['invalid-config'] });
 

@@ -16,7 +16,7 @@ import { redactorFor } from '../run/credentials.ts';
 import { type Recovered, type RecoverRequest, recoverRun } from '../run/recover.ts';
 import { allRuns } from '../store/find-run.ts';
 import type { RunDirectory } from '../store/run-directory.ts';
-import { isClosed, readRunState } from '../store/run-state.ts';
+import { openRuns } from '../store/run-state.ts';
 import { chooseRun, type NotChosen, sayNotChosen } from './chosen-run.ts';
 import type { CliIo } from './io.ts';
 import { type Explained, explainFindRun, explainRepository, explainStateRoot } from './problems.ts';
@@ -116,9 +116,7 @@ async function chosenRuns(
   const all = await allRuns(root.value);
   if (!all.ok) return unusable(explainFindRun(all.error));
   const chosen: RunDirectory[] = [];
-  for (const place of all.value) {
-    if (await isClosed(place)) continue;
-    const { phase } = await readRunState(place);
+  for await (const { phase, place } of openRuns(all.value)) {
     if (phase === 'unfinished' || phase === 'unknown') chosen.push(place);
   }
   return ok(chosen);

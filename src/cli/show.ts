@@ -18,6 +18,7 @@ import type { Whereabouts } from './next-steps.ts';
 import { ownRepository, whoseRun } from './own-repository.ts';
 import { receiptWords } from './receipt-words.ts';
 import { underwayWords } from './underway-words.ts';
+import { whyUnreadable } from './unreadable-file.ts';
 
 interface ShowOptions extends ChoosingOptions {
   readonly json?: boolean;
@@ -116,7 +117,7 @@ async function showReceipt(
 ): Promise<boolean> {
   const bytes = readRegularFile(path, MAX_BYTES);
   if (!bytes.ok) {
-    complain(io, `${path} cannot be read: ${WORDS[bytes.error] ?? bytes.error}.`);
+    complain(io, `${path} cannot be read: ${whyUnreadable(bytes.error)}.`);
     return false;
   }
   const parsed = parseReceipt(bytes.value);
@@ -141,15 +142,6 @@ const BROKEN =
 const CHANGED = [
   '!!! THIS RECEIPT WAS CHANGED AFTER IT WAS WRITTEN. Its digest does not hold: nothing of what follows is proven. !!!',
 ];
-
-const WORDS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'you may not read it',
-  EPERM: 'you may not read it',
-  'not-regular': 'it is not a regular file',
-};
 
 const textOf = (lines: readonly string[]): string => `${lines.map(neutralise).join('\n')}\n`;
 

@@ -17,21 +17,17 @@ export const surroundingsOf = (io: CliIo, stop: AbortSignal, progress: Progress)
   progress,
 });
 
+/** The one that `--state-dir` or the environment names, or the usual one. */
+const wantedStateRoot = (io: CliIo, stateDir: string | undefined) => ({
+  override: stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
+  cwd: io.cwd(),
+  uid: uid(),
+});
+
+/** The state root, which must not lie in one of these folders; made where it is missing. */
+export const stateRootFor = (io: CliIo, stateDir: string | undefined, repositoryFolders: readonly string[]) =>
+  openStateRoot({ ...wantedStateRoot(io, stateDir), repositoryFolders });
+
 /** As {@link stateRootFor}, for whoever only looks: nothing is made, and a place that is not there is `missing`. */
 export const existingStateRoot = (io: CliIo, stateDir: string | undefined) =>
-  openStateRoot({
-    override: stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
-    cwd: io.cwd(),
-    uid: uid(),
-    repositoryFolders: [],
-    make: false,
-  });
-
-/** The state root that `--state-dir` or the environment names, or the usual one; never in one of these folders. */
-export const stateRootFor = (io: CliIo, stateDir: string | undefined, repositoryFolders: readonly string[]) =>
-  openStateRoot({
-    override: stateDir ?? io.env.AGENT_EXEC_STATE_DIR ?? null,
-    cwd: io.cwd(),
-    uid: uid(),
-    repositoryFolders,
-  });
+  openStateRoot({ ...wantedStateRoot(io, stateDir), repositoryFolders: [], make: false });

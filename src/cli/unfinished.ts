@@ -1,6 +1,6 @@
 /** Runs of a repository whose agent-exec died: a new run tells of them and leaves them alone (SPEC 11). */
 import { allRuns } from '../store/find-run.ts';
-import { isClosed, readRunState } from '../store/run-state.ts';
+import { openRuns } from '../store/run-state.ts';
 
 /** Looks back this far: who has more unfinished runs than that hears of the newest. */
 const NEWEST = 500;
@@ -10,9 +10,7 @@ const SHOWN = 3;
 export async function unfinishedRuns(stateRoot: string, commonDir: string): Promise<readonly string[]> {
   const listed = await allRuns(stateRoot);
   const found: string[] = [];
-  for (const place of listed.ok ? listed.value.slice(-NEWEST) : []) {
-    if (await isClosed(place)) continue;
-    const { phase, plan } = await readRunState(place);
+  for await (const { phase, plan, place } of openRuns(listed.ok ? listed.value.slice(-NEWEST) : [])) {
     if (phase === 'unfinished' && plan?.repository.commonDir === commonDir) found.push(place.runId);
   }
   return found;

@@ -203,3 +203,7 @@ export interface Candidate {
   readonly enabled: boolean;
   readonly cost: Cost;
 }
+
+/** The model that a profile asks for, as records show it; null: the CLI's own choice. */
+export const requestedModel = ({ model }: Pick<Candidate, 'model'>): string | null =>
+  typeof model === 'string' ? (model === 'auto' ? null : model) : `${model.family} (${model.effort})`;

@@ -3,6 +3,7 @@
  * what a run was about. Private: it holds the unit's words.
  */
 import * as z from 'zod';
+import { requestedModel } from './adapter.ts';
 import { digest, identifier, oid, time } from './observation.ts';
 import type { Plan, PlannedRun } from './plan.ts';
 import { processIdentity } from './process-identity.ts';
@@ -64,11 +65,11 @@ export const planRecordOf = (
   repository: plan.repository,
   base: plan.base,
   base_tree: plan.baseTree,
-  candidates: plan.candidates.map(({ attemptId, profile, adapter, model }) => ({
-    attempt_id: attemptId,
-    profile,
-    adapter: adapter.name,
-    model: typeof model === 'string' ? (model === 'auto' ? null : model) : `${model.family} (${model.effort})`,
+  candidates: plan.candidates.map((candidate) => ({
+    attempt_id: candidate.attemptId,
+    profile: candidate.profile,
+    adapter: candidate.adapter.name,
+    model: requestedModel(candidate),
   })),
   isolation: plan.isolation,
   fallback_to_host: plan.fallbackToHost,

@@ -1,4 +1,5 @@
 /** What was asked of whom, against the configuration that the run read: candidates, policy, setup, profiles. */
+import { requestedModel } from '../model/adapter.ts';
 import type { AttemptCode } from '../model/codes.ts';
 import { type Policy, type Role, roleOf } from '../model/config.ts';
 import type { AttemptRecord, Receipt } from '../model/receipt.ts';
@@ -48,7 +49,7 @@ function attemptProblems(attempt: AttemptRecord, policy: Policy, role: Role): re
   const { execution } = policy;
   const profile = Object.hasOwn(policy.profiles, name) ? policy.profiles[name] : undefined;
   if (profile === undefined) return [`the configuration has no profile ${name}`];
-  const wanted = requestedModel(profile.model);
+  const wanted = requestedModel(profile);
   const asked = execution.isolation;
   return [
     profile.adapter !== adapter && `profile ${name} has the adapter ${profile.adapter}, not ${adapter}`,
@@ -78,6 +79,3 @@ function attemptProblems(attempt: AttemptRecord, policy: Policy, role: Role): re
       `role ${role.name} asks for a result, and it succeeded without one`,
   ];
 }
-
-const requestedModel = (model: Policy['profiles'][string]['model']): string | null =>
-  typeof model === 'string' ? (model === 'auto' ? null : model) : `${model.family} (${model.effort})`;

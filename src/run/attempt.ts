@@ -20,7 +20,7 @@ import { inspectPrivateRepository, recordPrivateRepository } from '../workspace/
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AttemptPlaces, makeAttemptPlaces } from './attempt-places.ts';
 import { type AttemptStep, STARTED_NOTE, type WorkerBegun, type WorkerEnded } from './attempt-story.ts';
-import { blankEvidence, cancelledEarly, unavailableEvidence, undecided } from './blank-evidence.ts';
+import { blankEvidence, cancelledEarly, NOT_PROBED, unavailableEvidence, undecided } from './blank-evidence.ts';
 import { compareSince, distrustedGit, lookBefore } from './canonical-check.ts';
 import { clearUnmade, keptAsItIs, removeAll } from './clean-up.ts';
 import { type Admitted, admit } from './gate.ts';
@@ -39,8 +39,6 @@ export interface AttemptResult {
   readonly argv: readonly string[];
   readonly environmentNames: readonly string[];
 }
-
-const NOT_PROBED: ProbeRecord = { available: false, code: null, message: null, executable: null, version: null };
 
 /** Everything that happened, judged. Throws only for a bug; then nothing was removed that was not first kept. */
 export async function runAttempt(run: Run, candidate: Candidate): Promise<AttemptResult> {

@@ -1,9 +1,8 @@
 /** Evidence of an attempt about which nothing has been observed yet: nothing started, nothing written, nothing to clean. */
-import type { Candidate, Unavailable } from '../model/adapter.ts';
+import { type Candidate, requestedModel, type Unavailable } from '../model/adapter.ts';
 import type { Cleanup, Evidence } from '../model/evidence.ts';
-import { type Isolation, NO_USAGE } from '../model/observation.ts';
+import { type Isolation, NO_USAGE, type ProbeRecord } from '../model/observation.ts';
 import type { Network } from '../model/unit.ts';
-import { requestedModel } from './gate.ts';
 import type { Run } from './surroundings.ts';
 import { isolationOf } from './worker.ts';
 
@@ -43,6 +42,15 @@ export const NOTHING_OBSERVED: Omit<Evidence, 'expects' | 'isolation' | 'model'>
   controllerLost: null,
   cancelledAfterwards: false,
   cleanup: NOTHING_TO_CLEAN,
+};
+
+/** The candidate was not probed, or nobody knows any more what the probe said. */
+export const NOT_PROBED: ProbeRecord = {
+  available: false,
+  code: null,
+  message: null,
+  executable: null,
+  version: null,
 };
 
 /** Isolation of a candidate for which nothing was in force. */

@@ -3,7 +3,7 @@
  * compatible, its model is known, and its command line can be made. In this order, so that nothing is probed that could
  * not run anyway. What does not hold makes the candidate `unavailable`; nothing here has an effect that outlives it.
  */
-import type { Candidate, Unavailable } from '../model/adapter.ts';
+import { type Candidate, requestedModel, type Unavailable } from '../model/adapter.ts';
 import { COSTS } from '../model/config.ts';
 import type { ProbeRecord } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
@@ -66,10 +66,6 @@ export function forbidden(run: Run, candidate: Candidate): Unavailable | null {
   }
   return null;
 }
-
-/** What the profile asks for, as records show it. */
-export const requestedModel = ({ model }: Candidate): string | null =>
-  typeof model === 'string' ? (model === 'auto' ? null : model) : `${model.family} (${model.effort})`;
 
 /** Rejects only where the run is being stopped. */
 export async function admit(run: Run, candidate: Candidate): Promise<Result<Admitted, Refused>> {

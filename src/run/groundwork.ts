@@ -9,7 +9,7 @@ import { createHostStore } from '../git/host-store.ts';
 import { copyIgnoreRules, hostExcludesFile } from '../git/ignore.ts';
 import { otherWorktrees } from '../git/linked-worktrees.ts';
 import type { Finding } from '../model/evidence.ts';
-import type { Plan } from '../model/plan.ts';
+import type { Plan, PlannedRun } from '../model/plan.ts';
 import { detectContainment } from '../process/containment.ts';
 import { openProbeCache } from '../process/probe-cache.ts';
 import type { Journal } from '../store/journal.ts';
@@ -21,10 +21,31 @@ import { extendChain, runAround } from './recursion.ts';
 import type { Run, Surroundings } from './surroundings.ts';
 
 /** Where they are in a run's directory. */
-export const groundworkPlaces = (directory: string): { readonly hostStore: string; readonly ignoreRules: string } => ({
+const groundworkPlaces = (directory: string): { readonly hostStore: string; readonly ignoreRules: string } => ({
   hostStore: join(directory, 'host.git'),
   ignoreRules: join(directory, 'ignore-rules'),
 });
+
+/** What work is found and kept with. */
+export type Groundwork = Pick<Run, 'scope' | 'ignoreRules' | 'store'>;
+
+/** Makes it in the run's directory, where nothing of it may be yet. */
+export async function layKeeping(
+  plan: Pick<PlannedRun, 'repository' | 'unit'>,
+  baseTree: BaseTree,
+  directory: string,
+  excludesFile: string | null,
+): Promise<Groundwork> {
+  const { hostStore, ignoreRules: scratch } = groundworkPlaces(directory);
+  const facts = plan.repository;
+  await makePrivateFolder(scratch);
+  const [ignoreRules, store] = await Promise.all([
+    copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile }),
+    createHostStore(hostStore, facts),
+  ]);
+  const scope = compileScope(plan.unit.allowed_paths, (path) => baseTree.isDirectory(path));
+  return { scope, ignoreRules, store };
+}
 
 /**
  * Makes the run's working files in its directory. What the host cannot contain is part of the answer, not a failure.
@@ -39,13 +60,10 @@ export async function layGroundwork(request: {
 }): Promise<Run> {
   const { plan, baseTree, around, place, stateRoot, journal } = request;
   const facts = plan.repository;
-  const { hostStore, ignoreRules: scratch } = groundworkPlaces(place.path);
-  await makePrivateFolder(scratch);
   const chain = around.hostEnv.AGENT_EXEC_CHAIN;
   const excludesFile = await hostExcludesFile(facts, around.hostEnv);
-  const [ignoreRules, store, containment, insideRun, others, obeyed] = await Promise.all([
-    copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile }),
-    createHostStore(hostStore, facts),
+  const [keeping, containment, insideRun, others, obeyed] = await Promise.all([
+    layKeeping(plan, baseTree, place.path, excludesFile),
     detectContainment({
       wanted: plan.isolation,
       platform: around.platform,
@@ -63,12 +81,10 @@ export async function layGroundwork(request: {
     directory: place.path,
     journal,
     baseTree,
-    scope: compileScope(plan.unit.allowed_paths, (path) => baseTree.isDirectory(path)),
-    ignoreRules,
+    ...keeping,
     excludesFile,
     otherWorktrees: others,
     obeyed,
-    store,
     containment,
     probeCache: openProbeCache(join(stateRoot, 'probe-cache.json'), () => around.now().getTime()),
     chain: extendChain(chain, plan.runId, plan.base),

@@ -6,8 +6,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { BaseTree } from '../git/base-tree.ts';
 import { treeDifference } from '../git/build-commit.ts';
-import type { HostStore } from '../git/host-store.ts';
-import { checkIgnored, type IgnoreRules } from '../git/ignore.ts';
+import { checkIgnored } from '../git/ignore.ts';
 import { changesBetween, publishedAt, quarantineRef, transportRef } from '../git/published.ts';
 import { GitError } from '../git/run.ts';
 import type { Evidence, Finding, Inventory, Preservation, PublishedCommit } from '../model/evidence.ts';
@@ -21,13 +20,13 @@ import { isInside } from '../process/mount-table.ts';
 import { attemptRecord } from '../receipt/attempt.ts';
 import type { Redactor } from '../receipt/redact.ts';
 import { fileProblem } from '../store/durable-file.ts';
-import type { Scope } from '../unit/scope.ts';
 import { classify } from '../verdict/classify.ts';
 import { outOfScope, takeInventory } from '../workspace/inventory.ts';
 import { baselineOfBase, commitsLeftBehind, findWorkspace } from '../workspace/left-behind.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { AttemptStory } from './attempt-story.ts';
-import { NOTHING_OBSERVED, notIsolated } from './blank-evidence.ts';
+import { NOT_PROBED, NOTHING_OBSERVED, notIsolated } from './blank-evidence.ts';
+import type { Groundwork } from './groundwork.ts';
 import { demote, preserve } from './preserve.ts';
 import { attemptMarker } from './worker.ts';
 
@@ -41,13 +40,7 @@ export interface LostAttempt {
   readonly redactor: Redactor;
   /** What work is kept with; or why the canonical repository cannot be used. */
   readonly repository:
-    | {
-        readonly ok: true;
-        readonly store: HostStore;
-        readonly baseTree: BaseTree;
-        readonly scope: Scope;
-        readonly ignoreRules: IgnoreRules;
-      }
+    | ({ readonly ok: true; readonly baseTree: BaseTree } & Groundwork)
     | { readonly ok: false; readonly message: string };
 }
 
@@ -76,7 +69,7 @@ export async function recoverAttempt(lost: LostAttempt): Promise<RecoveredAttemp
     ...NOTHING_OBSERVED,
     expects: plan.role.expects,
     isolation: level,
-    model: story.worker.begun?.model ?? { requested: requestedModel(lost), resolved: null },
+    model: story.worker.begun?.model ?? { requested: plannedModel(lost), resolved: null },
     controllerLost: `${describeStep(story)}; ${describeWork(work, workspace)}`,
     termination: terminationOf(story),
     processes,
@@ -124,7 +117,6 @@ export async function recoverAttempt(lost: LostAttempt): Promise<RecoveredAttemp
   return { record, complete, obstacle };
 }
 
-const NOT_PROBED = { available: false, code: null, message: null, executable: null, version: null };
 const NOT_COMPARED = {
   what: 'unreadable',
   path: '',
@@ -137,7 +129,7 @@ function candidateOf({ plan, story }: LostAttempt): PlannedRun['candidates'][num
   return candidate;
 }
 
-const requestedModel = ({ record, story }: LostAttempt): string | null =>
+const plannedModel = ({ record, story }: LostAttempt): string | null =>
   record.candidates.find(({ attempt_id }) => attempt_id === story.attemptId)?.model ?? null;
 
 /** Where the workspace is: by the journal, or by what lies in the attempt's folder. */

@@ -6,8 +6,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathsAtBase } from '../git/base-tree.ts';
-import { createHostStore } from '../git/host-store.ts';
-import { copyIgnoreRules, hostExcludesFile } from '../git/ignore.ts';
+import { hostExcludesFile } from '../git/ignore.ts';
 import { GitError } from '../git/run.ts';
 import type { Finding } from '../model/evidence.ts';
 import type { PlannedRun, RepositoryFacts } from '../model/plan.ts';
@@ -21,15 +20,12 @@ import { attemptEvent, runEvent } from '../receipt/telemetry.ts';
 import { type FileProblem, fileProblem, writeDurably } from '../store/durable-file.ts';
 import { createJournal, type Journal, takeOverJournal } from '../store/journal.ts';
 import { acquireLock } from '../store/lock.ts';
-import { makePrivateFolder } from '../store/private-folder.ts';
 import { type RunDirectory, workingFiles } from '../store/run-directory.ts';
 import { RECORDS_STEP, type RunState, readRunState } from '../store/run-state.ts';
 import { appendTelemetry, loggedEvents, telemetryPath } from '../store/telemetry.ts';
-import { compileScope } from '../unit/scope.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
-import type { AttemptStory } from './attempt-story.ts';
-import { attemptStories } from './attempt-story.ts';
-import { groundworkPlaces } from './groundwork.ts';
+import { ATTEMPT_STEP, type AttemptStory, attemptStories } from './attempt-story.ts';
+import { layKeeping } from './groundwork.ts';
 import { judgeRecovered } from './judge-recovered.ts';
 import { writeRecords } from './records.ts';
 import { endAttempt, type LostAttempt, recoverAttempt } from './recover-attempt.ts';
@@ -69,7 +65,6 @@ export type Recovered =
   | { readonly kind: 'state-unwritable'; readonly problem: FileProblem };
 
 const LOCK = 'recover.lock';
-const IN_THE_WAY = { code: 'ENOTFILE', syscall: 'rename' };
 
 /** Throws only for a bug; then nothing was removed. */
 export async function recoverRun(request: RecoverRequest): Promise<Recovered> {
@@ -119,6 +114,7 @@ async function finish(state: RunState, request: RecoverRequest): Promise<Recover
       state.receipt.kind === 'valid'
         ? { receipt: await completeRecords(state.receipt.receipt, record, place), complete: true }
         : await account(state, record, request, journal.value);
+    if ('problem' in accounted) return { kind: 'state-unwritable', problem: accounted.problem };
     if ('obstacle' in accounted) {
       return { kind: 'not-kept', message: accounted.obstacle, repository: record.repository.worktree };
     }
@@ -144,13 +140,20 @@ async function completeRecords(receipt: Receipt, record: PlanRecord, place: RunD
   return receipt;
 }
 
+type Accounted =
+  | { readonly receipt: Receipt; readonly complete: boolean }
+  /** Why the repository cannot keep the work now. */
+  | { readonly obstacle: string }
+  /** Why no receipt can be written. */
+  | { readonly problem: FileProblem };
+
 /** Ends what was going on and writes the receipt, unless work would be left that a repository could still take. */
 async function account(
   state: RunState,
   record: PlanRecord,
   request: RecoverRequest,
   journal: Journal,
-): Promise<{ readonly receipt: Receipt; readonly complete: boolean } | { readonly obstacle: string }> {
+): Promise<Accounted> {
   const { place } = state;
   const { around, redactor, movedTo } = request;
   const plan = { ...plannedRunOf(record), ...(movedTo !== null && { repository: movedTo }) };
@@ -182,15 +185,16 @@ async function account(
     attempts.push(ended.record);
     complete &&= ended.complete;
     // The next `recover`, should this one die, finds it done.
-    await journal.after('attempt', story.attemptId, { record: ended.record });
+    await journal.after(ATTEMPT_STEP, story.attemptId, { record: ended.record });
   }
   const telemetryAt = telemetryPathOf(record, movedTo);
-  const telemetryProblem = await logMissing({ ...record, telemetry_path: telemetryAt }, attempts, null, place);
+  const logged = await logMissing({ ...record, telemetry_path: telemetryAt }, attempts, null, place);
   const survey = state.journal.records.find(({ step }) => step === 'survey')?.data;
   const startedAt = new Date(record.started_at);
   const inTheWay = lstatSync(place.receipt, { throwIfNoEntry: false });
   if (inTheWay !== undefined && !inTheWay.isFile()) {
-    throw Object.assign(new Error(`${place.receipt} is not a file, and the receipt must be written there`), IN_THE_WAY);
+    const message = `${place.receipt} is not a file, and the receipt must be written there`;
+    return { problem: { code: 'ENOTFILE', message } };
   }
   await journal.before(RECORDS_STEP, null, { receipt: place.receipt, extra: record.receipt_path });
   const recorded = await writeRecords({
@@ -205,8 +209,8 @@ async function account(
     startedAt,
     durationMs: Math.max(0, around.now().getTime() - startedAt.getTime()),
     telemetryPath: telemetryAt,
-    telemetryProblem,
-    runIsLogged: await isRunLogged(telemetryAt, record.run_id),
+    telemetryProblem: logged.problem,
+    runIsLogged: logged.runWasLogged,
     receiptPath: place.receipt,
     extraReceiptPath: record.receipt_path,
   });
@@ -229,12 +233,10 @@ const recoveredFinding = ({ journal, controller }: RunState, at: Date): Finding 
 function storiesOf({ journal, place }: RunState, plan: PlannedRun): AttemptStory[] {
   const told = attemptStories(journal);
   if (journal.records.some(({ step }) => step === 'plan')) return told;
-  const known = new Set(told.map(({ attemptId }) => attemptId));
   return plan.candidates.flatMap(({ attemptId }) => {
     const story = told.find((one) => one.attemptId === attemptId);
     if (story !== undefined) return [story];
-    if (known.has(attemptId) || !existsSync(join(place.attempts, attemptId))) return [];
-    return [untold(attemptId)];
+    return existsSync(join(place.attempts, attemptId)) ? [untold(attemptId)] : [];
   });
 }
 
@@ -261,14 +263,9 @@ async function prepareRepository(
   const { repository: facts, base } = plan;
   try {
     await clearWorkingFiles(place);
-    const { hostStore, ignoreRules: scratch } = groundworkPlaces(place.path);
     const baseTree = await pathsAtBase(facts, base);
-    const store = await createHostStore(hostStore, facts);
-    await makePrivateFolder(scratch);
     const excludesFile = await hostExcludesFile(facts, around.hostEnv);
-    const ignoreRules = await copyIgnoreRules({ facts, tree: baseTree, scratch, excludesFile });
-    const scope = compileScope(plan.unit.allowed_paths, (path) => baseTree.isDirectory(path));
-    return { ok: true, store, baseTree, scope, ignoreRules };
+    return { ok: true, baseTree, ...(await layKeeping(plan, baseTree, place.path, excludesFile)) };
   } catch (error) {
     const why = error instanceof GitError ? error.message : fileProblem(error).message;
     return { ok: false, message: `the repository ${facts.worktree} cannot be used: ${why}` };
@@ -280,25 +277,20 @@ async function clearWorkingFiles(place: RunDirectory): Promise<void> {
   for (const path of await workingFiles(place)) if (!basename(path).startsWith(LOCK)) await removeTree(path);
 }
 
-/** What cannot be read is reported by whoever writes to it. */
-async function isRunLogged(path: string, runId: string): Promise<boolean> {
-  const logged = await loggedEvents(path, runId);
-  return logged.ok && logged.value.run;
-}
-
 /** Adds the lines that telemetry lacks of this run; `receipt` set: the run's own line too. */
 async function logMissing(
   record: PlanRecord,
   attempts: readonly AttemptRecord[],
   receipt: Receipt | null,
   place: RunDirectory,
-): Promise<FileProblem | null> {
+): Promise<{ readonly problem: FileProblem | null; readonly runWasLogged: boolean }> {
   const ids = { runId: record.run_id, unitId: record.unit.unit_id, role: record.role.name };
   const logged = await loggedEvents(record.telemetry_path, record.run_id);
-  if (!logged.ok) return logged.error;
+  if (!logged.ok) return { problem: logged.error, runWasLogged: false };
+  const { run: runWasLogged } = logged.value;
   const events = [
     ...attempts.filter(({ attempt_id }) => !logged.value.attempts.has(attempt_id)).map((one) => attemptEvent(one, ids)),
-    ...(receipt === null || logged.value.run
+    ...(receipt === null || runWasLogged
       ? []
       : [
           runEvent({
@@ -313,7 +305,6 @@ async function logMissing(
           }),
         ]),
   ];
-  if (events.length === 0) return null;
-  const appended = await appendTelemetry(record.telemetry_path, events);
-  return appended.ok ? null : appended.error;
+  const appended = events.length === 0 ? null : await appendTelemetry(record.telemetry_path, events);
+  return { problem: appended?.ok === false ? appended.error : null, runWasLogged };
 }

@@ -99,7 +99,7 @@ export async function readRunState(place: RunDirectory): Promise<RunState> {
 const TAIL_BYTES = 4096;
 
 /** True where the journal's last word is that every record is written: most runs, told by one small read. */
-export async function isClosed(place: RunDirectory): Promise<boolean> {
+async function isClosed(place: RunDirectory): Promise<boolean> {
   try {
     const file = await open(place.journal, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
@@ -116,6 +116,11 @@ export async function isClosed(place: RunDirectory): Promise<boolean> {
     fileProblem(error);
     return false;
   }
+}
+
+/** What the runs say of themselves that have not closed their journal, in the order given. */
+export async function* openRuns(places: Iterable<RunDirectory>): AsyncGenerator<RunState> {
+  for (const place of places) if (!(await isClosed(place))) yield await readRunState(place);
 }
 
 function phaseOf(
