@@ -4,18 +4,19 @@
  *   node bench/flood.mjs [MEGABYTES] [WORD]    by default 1000, and every row; WORD chooses rows by format and kind
  * The tool is dist/agent-exec.mjs, or what AGENT_EXEC_TOOL names.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FLOODS } from './flood-lines.mjs';
+import { environmentIn, makeRepository, runArgs } from './repository.mjs';
 
 const tool = process.env.AGENT_EXEC_TOOL ?? fileURLToPath(new URL('../dist/agent-exec.mjs', import.meta.url));
 const megabytes = Number(process.argv[2] ?? 1000);
 const chosen = process.argv[3] ?? '';
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'agent-exec-flood-')));
-const env = { PATH: process.env.PATH, HOME: folder, LANG: 'C.UTF-8', GIT_CONFIG_NOSYSTEM: '1' };
+const env = environmentIn(folder);
 // opencode is not started without a login.
 mkdirSync(join(folder, '.local/share/opencode'), { recursive: true });
 writeFileSync(join(folder, '.local/share/opencode/auth.json'), JSON.stringify({ none: { type: 'api', key: 'none' } }));
@@ -33,48 +34,13 @@ function blockFile({ format, kind, block }) {
 const printing = (path, times) => `i=0; while [ $i -lt ${times} ]; do cat ${path}; i=$((i+1)); done`;
 
 /** A repository whose one worker floods, reads as `format`. Returns its path. */
-function repository(name, format, flood) {
-  const repo = join(folder, name);
-  mkdirSync(join(repo, 'src'), { recursive: true });
-  const git = (...args) =>
-    execFileSync('git', ['-C', repo, '-c', 'user.name=b', '-c', 'user.email=b@b', ...args], { env });
-  git('init', '-q', '-b', 'main');
-  writeFileSync(join(repo, 'src/f.txt'), 'file\n');
-  const worker = join(folder, `${name}-worker.sh`);
-  writeFileSync(worker, `#!/bin/sh\ncat >/dev/null\n${flood}\necho ok >> src/f.txt\n`, { mode: 0o755 });
-  writeFileSync(
-    join(repo, 'AGENT-EXECUTION.md'),
-    `\`\`\`agent-execution
-schema: agent-execution/v1
-execution:
-  fresh_process_per_unit: true
-  permission: run-everything
-  fallback_to_host: never
-  max_parallel: 1
-  timeout_seconds: 600
-  summary_bytes: 4096
-  raw_output_bytes: 1048576
-roles:
-  repair: [scripted]
-profiles:
-  scripted:
-    adapter: scripted
-    executable: ${worker}
-custom_adapters:
-  scripted:
-    base_argv: []
-    run_everything_argv: []
-    workspace_argv: []
-    model_argv: []
-    prompt_transport: stdin
-    output_format: ${format}
-\`\`\`
-`,
-  );
-  git('add', '-A');
-  git('commit', '-q', '-m', 'base');
-  return repo;
-}
+const repository = (name, format, flood) =>
+  makeRepository(folder, {
+    name,
+    files: { 'src/f.txt': 'file\n' },
+    script: `${flood}\necho ok >> src/f.txt`,
+    format,
+  }).repo;
 
 /** Peak resident memory in MB and processor seconds of one process, read while it lives and as a zombie. */
 async function watched(command, args, input) {
@@ -110,19 +76,13 @@ async function nowhere() {
   return cpu / gigabytes;
 }
 
-const runArgs = (repo) =>
-  ['run', '--repo', repo, '--role', 'repair', '--goal', 'bench', '--allow', 'src/', '--quiet', '--json'].concat([
-    '--state-dir',
-    join(folder, 'state'),
-  ]);
-
 async function flood(row, number, nothing, bare) {
   const path = blockFile(row);
   const block = readFileSync(path).length;
   const times = Math.max(1, Math.round((megabytes * 1e6) / block));
   const gigabytes = (block * times) / 1e9;
   const repo = repository(`flood-${number}`, row.format, printing(path, times));
-  const { peak, cpu } = await watched(process.execPath, [tool, ...runArgs(repo)], 'ignore');
+  const { peak, cpu } = await watched(process.execPath, runArgs(tool, folder, repo), 'ignore');
   const perGb = (cpu - nothing) / gigabytes;
   const title = `${row.format}, ${row.kind}`.padEnd(40);
   console.log(
@@ -132,7 +92,7 @@ async function flood(row, number, nothing, bare) {
 }
 
 try {
-  const quiet = await watched(process.execPath, [tool, ...runArgs(repository('quiet', 'text', ':'))], 'ignore');
+  const quiet = await watched(process.execPath, runArgs(tool, folder, repository('quiet', 'text', ':')), 'ignore');
   console.log(
     `a run without a flood: ${quiet.cpu.toFixed(2)} s of processor, taken off below; peak ${quiet.peak.toFixed(0)} MB`,
   );

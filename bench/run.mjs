@@ -5,17 +5,17 @@
  *   flood:    1 GB of output of every format and kind (flood.mjs)
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { environmentIn, makeRepository, median, runArgs } from './repository.mjs';
 
 const tool = fileURLToPath(new URL('../dist/agent-exec.mjs', import.meta.url));
 const rounds = Number(process.argv[2] ?? 20);
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'agent-exec-bench-')));
-const env = { PATH: process.env.PATH, HOME: folder, LANG: 'C.UTF-8', GIT_CONFIG_NOSYSTEM: '1' };
+const env = environmentIn(folder);
 
-const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 const ms = (number) => `${number.toFixed(number < 10 ? 1 : 0)} ms`;
 const timed = (action) => {
   const started = process.hrtime.bigint();
@@ -23,66 +23,13 @@ const timed = (action) => {
   return Number(process.hrtime.bigint() - started) / 1e6;
 };
 
-/** A repository of `files` small files with one worker. Returns its path. */
-function repository(name, files, workerLines) {
-  const repo = join(folder, name);
-  mkdirSync(join(repo, 'src'), { recursive: true });
-  const git = (...args) =>
-    execFileSync('git', ['-C', repo, '-c', 'user.name=b', '-c', 'user.email=b@b', ...args], { env });
-  git('init', '-q', '-b', 'main');
-  for (let i = 0; i < files; i++) writeFileSync(join(repo, 'src', `f${i}.txt`), `file ${i}\n`);
-  const worker = join(folder, `${name}-worker.sh`);
-  writeFileSync(worker, `#!/bin/sh\ncat >/dev/null\n${workerLines}\n`, { mode: 0o755 });
-  writeFileSync(
-    join(repo, 'AGENT-EXECUTION.md'),
-    `\`\`\`agent-execution
-schema: agent-execution/v1
-execution:
-  fresh_process_per_unit: true
-  permission: run-everything
-  fallback_to_host: never
-  max_parallel: 1
-  timeout_seconds: 300
-  summary_bytes: 4096
-  raw_output_bytes: 1048576
-roles:
-  repair: [scripted]
-profiles:
-  scripted:
-    adapter: scripted
-    executable: ${worker}
-custom_adapters:
-  scripted:
-    base_argv: []
-    run_everything_argv: []
-    workspace_argv: []
-    model_argv: []
-    prompt_transport: stdin
-    output_format: text
-\`\`\`
-`,
-  );
-  git('add', '-A');
-  git('commit', '-q', '-m', 'base');
-  return { repo, worker };
-}
-
-const runArgs = (repo) => [
-  tool,
-  'run',
-  '--repo',
-  repo,
-  '--role',
-  'repair',
-  '--goal',
-  'bench',
-  '--allow',
-  'src/',
-  '--state-dir',
-  join(folder, 'state'),
-  '--quiet',
-  '--json',
-];
+/** A repository of `count` small files with one worker. */
+const repository = (name, count, script) =>
+  makeRepository(folder, {
+    name,
+    files: Object.fromEntries(Array.from({ length: count }, (_, i) => [`src/f${i}.txt`, `file ${i}\n`])),
+    script,
+  });
 
 function must(result) {
   if (result.status !== 0) throw new Error(`exit ${result.status}: ${result.stdout}${result.stderr}`);
@@ -103,7 +50,7 @@ git -C "$1" worktree remove --force "$w"`;
   const ours = [];
   for (let round = 0; round < rounds; round++) {
     bare.push(timed(() => must(spawnSync('sh', ['-c', script, 'sh', repo, worker], { env, encoding: 'utf8' }))));
-    ours.push(timed(() => must(spawnSync(process.execPath, runArgs(repo), { env, encoding: 'utf8' }))));
+    ours.push(timed(() => must(spawnSync(process.execPath, runArgs(tool, folder, repo), { env, encoding: 'utf8' }))));
   }
   console.log(
     `run, ${files} files: ${ms(median(ours))}, bare git ${ms(median(bare))}, ratio ${(median(ours) / median(bare)).toFixed(1)} (median of ${rounds})`,

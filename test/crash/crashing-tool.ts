@@ -13,7 +13,6 @@ export const DEATHS = ['before', 'torn', 'after'] as const;
 
 const COUNTER = `
 import { appendFileSync as __note, writeSync as __write } from 'node:fs';
-let __place = 0;
 const [__at, __how] = (process.env.AX_CRASH ?? '').split(':');
 const __die = () => { process.kill(process.pid, 'SIGKILL'); for (;;) {} };
 export async function crashing(what, bytes, fd, work) {

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import type { Receipt } from '../../src/model/receipt.ts';
 import { type TelemetryEvent, telemetryEvent } from '../../src/model/telemetry.ts';
 import { checkDigest, parseReceipt } from '../../src/receipt/receipt.ts';
-import type { World } from '../run/world.ts';
+import { World } from '../run/world.ts';
 
 /** What the worker says, outside of everything, that it has written by now: one path and its content a line. */
 export const WITNESS = 'witness';
@@ -20,6 +20,25 @@ w build/ignored.bin third
 ( setsid env -i /bin/sh -c 'sleep 60; : @MARK@' >/dev/null 2>&1 & ) 2>/dev/null
 w src/deep/er/last.txt fourth
 exit 0`;
+
+/** Two candidates, of which the second works, and verification: every step that a run can have. */
+export function configured(isolation: string, worker = WORKER): { readonly world: World; readonly before: unknown } {
+  const world = new World();
+  world.configure({ refuses: { script: 'echo half > src/a.txt; exit 3' }, works: { script: worker } }, [
+    `isolation: ${isolation}`,
+    'verify: host',
+  ]);
+  return { world, before: world.canonical() };
+}
+
+/** Arguments of a run of it. */
+export const runArgs = (world: World): string[] => [
+  ...['run', '--role', 'repair', '--quiet'],
+  ...['--unit', world.packet({ verification: [['true']] }), '--state-dir', world.state],
+];
+
+export const toldBy = (receipt: Receipt | null): string =>
+  receipt === null ? 'nothing begun' : `${receipt.outcome} ${receipt.reason.code}`;
 
 export interface Witnessed {
   readonly path: string;

@@ -1,7 +1,6 @@
 /** agent-exec is killed at moments of no meaning, under every way of holding a worker; `recover` then loses nothing. */
 import { expect, test } from 'vitest';
-import { World } from '../run/world.ts';
-import { expectRecovered, receiptsOf, WORKER } from './laws.ts';
+import { configured, expectRecovered, receiptsOf, runArgs, toldBy, WORKER } from './laws.ts';
 
 /** `CRASHES=200` is what a release is tried with. */
 const CRASHES = Number(process.env.CRASHES ?? 16);
@@ -22,33 +21,16 @@ test(`${CRASHES} times`, { timeout: 30_000 + CRASHES * 6000 }, async () => {
   const outcomes: Record<string, number> = {};
   const one = async (index: number): Promise<void> => {
     const hold = HOLDS[index % HOLDS.length] ?? HOLDS[0];
-    const world = new World();
-    world.configure({ refuses: { script: 'echo half > src/a.txt; exit 3' }, works: { script: SLOW } }, [
-      `isolation: ${hold.isolation}`,
-      'verify: host',
-    ]);
-    const before = world.canonical();
+    const { world, before } = configured(hold.isolation, SLOW);
     const afterMs = 60 + Math.random() * 1700;
-    const died = await world.cli(
-      [
-        'run',
-        '--role',
-        'repair',
-        '--quiet',
-        '--unit',
-        world.packet({ verification: [['true']] }),
-        '--state-dir',
-        world.state,
-      ],
-      {
-        env: { PATH: hold.missing.length === 0 ? (process.env.PATH ?? '') : world.pathWithout(...hold.missing) },
-        onStart: (child) => setTimeout(() => child.kill('SIGKILL'), afterMs).unref(),
-      },
-    );
+    const died = await world.cli(runArgs(world), {
+      env: { PATH: hold.missing.length === 0 ? (process.env.PATH ?? '') : world.pathWithout(...hold.missing) },
+      onStart: (child) => setTimeout(() => child.kill('SIGKILL'), afterMs).unref(),
+    });
     try {
       if (died.code !== null) expect([died.code, receiptsOf(world).length]).toEqual([0, 1]);
       const receipt = await expectRecovered(world, before);
-      const told = `${died.code === null ? '' : 'too late: '}${receipt === null ? 'nothing begun' : `${receipt.outcome} ${receipt.reason.code}`}`;
+      const told = `${died.code === null ? '' : 'too late: '}${toldBy(receipt)}`;
       outcomes[told] = (outcomes[told] ?? 0) + 1;
     } catch (error) {
       throw new Error(`killed after ${afterMs} ms, ${JSON.stringify(hold)}: ${(error as Error).message}`, {

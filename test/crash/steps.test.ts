@@ -2,40 +2,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Receipt } from '../../src/model/receipt.ts';
-import { World } from '../run/world.ts';
+import type { World } from '../run/world.ts';
 import { crashingTool, DEATHS } from './crashing-tool.ts';
-import { expectRecovered, WORKER } from './laws.ts';
+import { configured, expectRecovered, runArgs, toldBy } from './laws.ts';
 
 let tool = '';
 beforeAll(async () => {
   tool = await crashingTool();
 });
 
-const PROFILES = { refuses: { script: 'echo half > src/a.txt; exit 3' }, works: { script: WORKER } };
-
-function prepared(isolation: string): { world: World; before: unknown } {
-  const world = new World();
-  world.configure(PROFILES, [`isolation: ${isolation}`, 'verify: host']);
-  return { world, before: world.canonical() };
-}
-
 /** A run to which happens what `crash` says, such as `7:after`: it dies there. */
-const disturbedRun = (world: World, crash: string, more: readonly string[] = []) =>
-  world.cli(
-    [
-      'run',
-      '--role',
-      'repair',
-      '--quiet',
-      '--unit',
-      world.packet({ verification: [['true']] }),
-      '--state-dir',
-      world.state,
-      ...more,
-    ],
-    { tool, env: { AX_CRASH: crash, AX_CRASH_LOG: join(world.folder, 'places') } },
-  );
+const disturbedRun = (world: World, crash: string) =>
+  world.cli(runArgs(world), { tool, env: { AX_CRASH: crash, AX_CRASH_LOG: join(world.folder, 'places') } });
 
 /** Tries all, three at a time: each costs a few processes that mostly wait. */
 async function tryAll<T>(tries: readonly T[], one: (next: T) => Promise<void>): Promise<void> {
@@ -48,15 +26,12 @@ async function tryAll<T>(tries: readonly T[], one: (next: T) => Promise<void>): 
 
 /** All places of a run that nothing disturbs. */
 async function placesOfRun(isolation: string): Promise<string[]> {
-  const { world } = prepared(isolation);
+  const { world } = configured(isolation);
   expect((await disturbedRun(world, '')).code).toBe(0);
   const places = readFileSync(join(world.folder, 'places'), 'utf8').split('\n').filter(Boolean);
   expect(places.length).toBeGreaterThan(25);
   return places;
 }
-
-const toldBy = (receipt: Receipt | null): string =>
-  receipt === null ? 'nothing begun' : `${receipt.outcome} ${receipt.reason.code}`;
 
 describe.each(['guard', 'none'])('isolation %s', (isolation) => {
   test('killed at every step and in every way', { timeout: 600_000 }, async () => {
@@ -64,7 +39,7 @@ describe.each(['guard', 'none'])('isolation %s', (isolation) => {
     const tries = places.flatMap((what, i) => DEATHS.map((death) => ({ what, crash: `${i + 1}:${death}` })));
     const outcomes: Record<string, number> = {};
     await tryAll(tries, async ({ what, crash }) => {
-      const { world, before } = prepared(isolation);
+      const { world, before } = configured(isolation);
       const died = await disturbedRun(world, crash);
       try {
         expect([died.code, died.stdout]).toEqual([null, '']);
@@ -89,7 +64,7 @@ test('a disk that is full, or read-only, from every step on', { timeout: 600_000
   const tries = places.flatMap((what, i) => ['ENOSPC', 'EROFS'].map((code) => ({ what, crash: `${i + 1}:${code}` })));
   const outcomes: Record<string, number> = {};
   await tryAll(tries, async ({ what, crash }) => {
-    const { world, before } = prepared('guard');
+    const { world, before } = configured('guard');
     const done = await disturbedRun(world, crash);
     try {
       // Nothing started, blocked, or records not written; never a success that nobody can find again. Only behind all
