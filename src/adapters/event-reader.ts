@@ -41,9 +41,9 @@ export interface EventFormat {
   readonly promisesResult: boolean;
   /** An object on stdout. */
   onEvent(event: JsonObject, draft: Draft): readonly Observation[];
-  /** A line that is no object: the CLI's own words around its events. On stdout asked only about lines of a sentinel. */
+  /** A line that is no object: the CLI's own words around its events. On stdout asked only until events were seen. */
   onPlainLine?(line: string, stream: Stream, draft: Draft): readonly Observation[];
-  /** How the lines begin that `onPlainLine` wants of stderr, beside those of sentinels. */
+  /** How the lines begin that `onPlainLine` wants, beside those of sentinels. */
   readonly plainLines?: RegExp;
   /** The commonest events of a run, where many come to what the newest do. */
   readonly passing?: PassingEvents & { pass(passed: Passed, draft: Draft): void };
@@ -128,24 +128,35 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
     return format.onPlainLine?.(line, stream, draft) ?? NOTHING_SEEN;
   };
 
-  /** Reads what was put off. Gives what of it was not shown yet. */
-  const catchUp = (): readonly Observation[] => {
-    if (late === null || passing === undefined) return NOTHING_SEEN;
-    const seen = late.shown(parse);
-    const passed = seen === null ? null : late.passed(parse);
+  /** Reads what was put off. Gives what of it was not shown yet: as one, or line by line where they had to be read so. */
+  const catchUp = (): readonly (readonly Observation[])[] => {
+    if (late === null || passing === undefined) return [];
+    const passed = late.passed(parse);
+    // Asked last: it marks the lines as shown, and where they are read one by one the marks say which are new.
+    const seen = passed === null ? null : late.shown(parse);
     if (seen === null || passed === null) {
       const lines = late.lines();
       late.clear();
       const each = lines.map(({ line, isNew }) => ({ isNew, seen: readNow('stdout', line) }));
-      return each.filter(({ isNew }) => isNew).flatMap((one) => one.seen);
+      return each.filter(({ isNew }) => isNew).map((one) => one.seen);
     }
     late.clear();
     if (passed.events.length > 0) passing.pass(passed, draft);
     boundNames(draft);
-    return seen;
+    return [seen];
   };
 
   const isPassing = (bytes: string, start: number): boolean => isItsLog && late?.isOne(bytes, start) === true;
+
+  /**
+   * Whether some line on stdout that is no event could tell anything. The watch is done with its first finds; a format
+   * that reads plain lines wants every one of them, also the tenth that says it waits.
+   */
+  const holdsPlainLine = (bytes: string): boolean => {
+    if (format.onPlainLine === undefined) return watch.isIn(bytes);
+    plainMarks.lastIndex = 0;
+    return plainMarks.test(bytes);
+  };
 
   /** The lines of a block that mean something, by their places; false where there are others. */
   const eachTelling = (
@@ -155,7 +166,7 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
   ): boolean => {
     const isLong = block.length > LONG_BLOCK && !block.includes(NEWLINE);
     const bytes = block.toString('latin1', 0, isLong ? LONG_BLOCK : block.length);
-    const sought = stream === 'stderr' ? plainMarks : !isItsLog && watch.isIn(bytes) ? ANY_LINE : marks;
+    const sought = stream === 'stderr' ? plainMarks : !isItsLog && holdsPlainLine(bytes) ? ANY_LINE : marks;
     const passes = (start: number): boolean => stream === 'stdout' && isPassing(bytes, start);
     if (!isLong) return eachLineWith(bytes, sought, passes, (start, end) => take(start, end, passes(start)));
     // Where a plain line tells anything, it does so at its beginning.
@@ -166,7 +177,7 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
 
   return {
     read(stream, line) {
-      const before = catchUp();
+      const before = catchUp().flat();
       const seen = readNow(stream, line);
       return before.length === 0 ? seen : [...before, ...seen];
     },
@@ -175,15 +186,24 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
       const tell = (seen: readonly Observation[]): number => (seen.length > 0 ? told.push(seen) : 0);
       /** Some line showed nothing: that is a sign of life all the same. */
       let isQuiet = false;
+      /** Lines of this block were put off and not told yet. */
+      let isPutOff = false;
+      const tellLate = (readings: readonly (readonly Observation[])[]): void => {
+        for (const seen of readings) if (tell(seen) === 0 && isPutOff) isQuiet = true;
+        isPutOff = false;
+      };
       /** Passing lines that stand one behind the other, to be put off at once. */
       let begin = 0;
       let end = 0;
       const putOffLines = (): void => {
         const lines = block.subarray(begin, end);
         begin = end;
-        if (late === null || lines.length === 0 || late.add(lines)) return;
-        tell(catchUp());
-        late.add(lines);
+        if (late === null || lines.length === 0) return;
+        if (!late.add(lines)) {
+          tellLate(catchUp());
+          late.add(lines);
+        }
+        isPutOff = true;
       };
       const allTell = eachTelling(stream, block, (start, stop, passes) => {
         if (passes && stop - start <= MAX_LINE) {
@@ -195,11 +215,12 @@ export function eventReader(format: EventFormat, facts: ReaderFacts = {}): Event
           return;
         }
         putOffLines();
-        tell(catchUp());
+        tellLate(catchUp());
         if (tell(readNow(stream, lineIn(block, start, stop))) === 0) isQuiet = true;
       });
       putOffLines();
-      tell(late?.shown(parse) ?? catchUp());
+      const shown = late?.shown(parse) ?? null;
+      tellLate(shown === null ? catchUp() : [shown]);
       if (isQuiet || !allTell || told.length === 0) told.push(NOTHING_SEEN);
       return told;
     },

@@ -231,3 +231,54 @@ describe('more than is put off', () => {
     expect(reader.readBlock('stdout', Buffer.from(begin)).flat()).toEqual([]);
   });
 });
+
+test('the same plain line in a later block tells its wait again', () => {
+  const reader = (builtInAdapter('antigravity') as Adapter).reader({ now: () => 0 });
+  const block = Buffer.from('Waiting for authentication\n');
+  const waits = (): unknown[] =>
+    reader
+      .readBlock('stdout', block)
+      .flat()
+      .map(({ kind }) => kind);
+  const first = waits();
+  expect(first).toContain('provider-wait');
+  expect(waits()).toEqual(first);
+});
+
+test('a passing line that shows nothing is a sign of life beside a wait', () => {
+  const reader = newReader(builtInAdapter('claude') as Adapter);
+  const retry = {
+    type: 'system',
+    subtype: 'api_retry',
+    attempt: 1,
+    error_status: 429,
+    error: 'rate_limit',
+    session_id: 's',
+  };
+  const said = { type: 'assistant', message: { model: '<synthetic>', content: [{ type: 'text', text: '' }] } };
+  const bytes = Buffer.from([retry, said].map((event) => JSON.stringify(event)).join('\n'));
+  const [block, lines] = [reader.readBlock('stdout', bytes), byLineReadings(bytes)];
+  const works = (all: readonly (readonly Observation[])[]): boolean =>
+    all.some((one) => one.every(({ kind }) => kind !== 'provider-wait'));
+  expect(lines.flat().map(({ kind }) => kind)).toContain('provider-wait');
+  expect([works(block), works(lines)]).toEqual([true, true]);
+});
+
+/** What a reader of claude's tells of each line. */
+function byLineReadings(bytes: Buffer): readonly (readonly Observation[])[] {
+  const reader = newReader(builtInAdapter('claude') as Adapter);
+  return linesOf(bytes).map((line) => reader.read('stdout', line));
+}
+
+test('what is new of lines that had to be read one by one is told', () => {
+  const reader = newReader(builtInAdapter('claude') as Adapter);
+  const init = { type: 'system', subtype: 'init', session_id: 's', model: 'm' };
+  const failed = { type: 'assistant', message: { model: '<synthetic>', content: [] }, error: 'rate_limit' };
+  const tool = { type: 'tool_use', name: 'Write', input: { file_path: '/w/a.md' } };
+  const works = { type: 'assistant', message: { model: 'm', content: [tool] } };
+  const bytes = (...events: readonly object[]): Buffer =>
+    Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  reader.readBlock('stdout', bytes(init));
+  const seen = reader.readBlock('stdout', bytes(failed, works, init)).flat();
+  expect(seen).toEqual([{ kind: 'activity', text: 'Write /w/a.md' }]);
+});
