@@ -77,7 +77,8 @@ function delegationLines({ delegations }: ReceiptVerification): string[] {
   if (delegations === null) return [];
   const { file, declared, counted, entries } = delegations;
   const lines = entries.map(
-    ({ position, counts, reason }) => `  ${counts ? 'counts' : 'REJECTED'}  ${position}: ${reason}`,
+    ({ position, line, column, counts, code, reason }) =>
+      `  ${(counts ? 'counts' : 'REJECTED').padEnd(9)}${file}:${line}:${column}: ${position}: ${counts ? '' : `${code}: `}${reason}`,
   );
   return [`${file}: ${counted} of ${declared} declared delegations count`, ...lines, ''];
 }
@@ -107,9 +108,9 @@ export function verificationGithub(
     const words = [commit.message, ...commit.differences].join('\n');
     findings.push(fileFinding(receipts[0]?.file ?? '', 'COMMIT_NOT_CARRIED', words, null));
   }
-  for (const { position, counts, reason } of delegations?.entries ?? []) {
-    if (!counts)
-      findings.push(fileFinding(delegations?.file ?? '', 'DELEGATION_REJECTED', `${position}: ${reason}`, null));
+  for (const { position, line, column, counts, code, reason } of delegations?.entries ?? []) {
+    const finding = fileFinding(delegations?.file ?? '', `DELEGATION_${code}`, `${position}: ${reason}`, null);
+    if (!counts) findings.push({ ...finding, line, column, end_line: line, end_column: column });
   }
   for (const error of answer.errors) findings.push(fileFinding(receipts[0]?.file ?? '', 'UNREADABLE', error, null));
   const pathOf = (file: string): string =>

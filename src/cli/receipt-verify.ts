@@ -20,12 +20,12 @@ import { err, ok, type Result } from '../model/result.ts';
 import { digestOf } from '../receipt/canonical.ts';
 import { shownText } from '../receipt/check.ts';
 import type { SeenUnit } from '../receipt/check-intent.ts';
-import { judgeDelegations } from '../receipt/delegations.ts';
 import { neutralise, printableJson } from '../receipt/neutralise.ts';
 import { carriedCommit } from '../run/carried-commit.ts';
 import { readRegularFile } from '../run/config-file.ts';
-import { isValid, type Verifying, verifyReceipt } from '../run/verify-receipt.ts';
+import { isValid, type Verified, type Verifying, verifyReceipt } from '../run/verify-receipt.ts';
 import { parseUnit } from '../unit/packet.ts';
+import { delegationAnswer } from './delegation-answer.ts';
 import { FORMATS, type Format } from './diagnostics.ts';
 import type { CliIo } from './io.ts';
 import { explainBase, explainRepository } from './problems.ts';
@@ -55,8 +55,8 @@ A receipt is a file, - for standard input, or a run (its id, a unique beginning,
 --commit: each receipt must be valid, and one of them must carry the commit: it is the transport,
 makes exactly the same change elsewhere in the history (cherry-picked, rebased, squashed; a merge is
 compared with its first parent), or the same patch where files have moved on; the answer says which.
---delegations: a JSON list, one object, or JSON Lines; each declaration must name
-"transport": "agent-exec" and the run_id of one of these receipts.
+--delegations: a JSON list of {"role", "transport", "run_id"}, one such object, or JSON Lines; each
+must name "transport": "agent-exec" and the run_id of one of these receipts, valid and of that role.
 Under GitHub Actions what fails is written as annotations unless a format is given.
 
 Exit codes: 0 all valid, 6 something is not valid, 3 something cannot be read (no such file, not
@@ -90,7 +90,7 @@ async function verify(io: CliIo, wanted: readonly string[], options: VerifyOptio
 
   const receipts: VerifiedReceipt[] = [];
   const paths = new Map<string, string | null>();
-  const valid: Receipt[] = [];
+  const found: Verified[] = [];
   for (const name of wanted) {
     const source = await receiptSource(io, name, options);
     if (!source.ok && source.error.exitCode === EXIT.usage) {
@@ -98,12 +98,13 @@ async function verify(io: CliIo, wanted: readonly string[], options: VerifyOptio
       io.note(`agent-exec receipt verify: ${neutralise(source.error.message)}\n`);
       return;
     }
-    const entry = source.ok ? await verifiedEntry(source.value, verifying, valid) : noEntry(name, source.error.message);
+    const entry = source.ok ? await verifiedEntry(source.value, verifying, found) : noEntry(name, source.error.message);
     receipts.push(entry);
     paths.set(entry.file, source.ok ? source.value.path : null);
   }
+  const valid = found.flatMap((one) => (isValid(one) && one.receipt !== null ? [one.receipt] : []));
   const commit = await commitAnswer(options, facts, valid, errors);
-  const delegations = delegationAnswer(io, options, valid, errors);
+  const delegations = delegationAnswer(io, options, found, errors);
   const isInvalid =
     receipts.some(({ verdict }) => verdict === 'invalid') ||
     commit?.carries === 'differs' ||
@@ -128,13 +129,13 @@ async function verify(io: CliIo, wanted: readonly string[], options: VerifyOptio
 async function verifiedEntry(
   { shownAs, bytes }: ReceiptSource,
   verifying: Verifying,
-  valid: Receipt[],
+  found: Verified[],
 ): Promise<VerifiedReceipt> {
   const verified = await verifyReceipt(bytes, verifying);
   if (!verified.ok) return noEntry(shownAs, `${shownAs} cannot be read: ${verified.error}`);
   const { receipt, checks } = verified.value;
   const holds = isValid(verified.value);
-  if (holds && receipt !== null) valid.push(receipt);
+  found.push(verified.value);
   return {
     file: shownText(shownAs),
     run_id: receipt?.run_id ?? null,
@@ -190,26 +191,6 @@ async function lookingWithGit<T>(look: () => Promise<T>): Promise<Result<T, stri
     if (error instanceof GitError) return err(error.message);
     throw error;
   }
-}
-
-const MAX_DELEGATION_BYTES = 16 * 1024 * 1024;
-
-function delegationAnswer(
-  io: CliIo,
-  { delegations: file }: VerifyOptions,
-  valid: readonly Receipt[],
-  errors: string[],
-): ReceiptVerification['delegations'] {
-  if (file === undefined) return null;
-  const bytes = file.includes('\0') ? err('ENOENT') : readRegularFile(resolve(io.cwd(), file), MAX_DELEGATION_BYTES);
-  const judgedAll = bytes.ok ? judgeDelegations(bytes.value, valid) : bytes;
-  if (!judgedAll.ok) {
-    errors.push(`--delegations ${file} cannot be read: ${judgedAll.error}`);
-    return null;
-  }
-  const entries = [...judgedAll.value];
-  const counted = entries.filter(({ counts }) => counts).length;
-  return { file: shownText(file), declared: entries.length, counted, entries };
 }
 
 async function write(

@@ -74,11 +74,39 @@ const carriedCommit = z.strictObject({
 });
 export type CarriedCommit = z.infer<typeof carriedCommit>;
 
+/** What comes of a declared delegation; all but `OK` are rejections. */
+const DELEGATION_CODES = [
+  'OK',
+  /** A role and nothing of a run. */
+  'BARE_ROLE',
+  'TRANSPORT_MISSING',
+  'TRANSPORT_NOT_TEXT',
+  'WRONG_TRANSPORT',
+  /** Another program did it, or was to. */
+  'OTHER_SCRIPT',
+  'RUN_ID_MISSING',
+  'ROLE_MISSING',
+  /** None of the receipts given is that run's. */
+  'UNKNOWN_RUN',
+  /** The receipt of that run was given, and is not valid. */
+  'UNVERIFIED_RECEIPT',
+  'OTHER_ROLE',
+  'OTHER_UNIT',
+  'COUNTED_TWICE',
+  /** No object, or none of which every reader sees the same. */
+  'NOT_A_DECLARATION',
+] as const;
+export type DelegationCode = (typeof DELEGATION_CODES)[number];
+
 const delegation = z.strictObject({
-  /** `entry 2`, `line 7`. */
+  /** `declaration 2`. */
   position: z.string(),
+  /** Where it begins in the file, 1-based. */
+  line: count,
+  column: count,
   run_id: z.string().nullable(),
   counts: z.boolean(),
+  code: z.enum(DELEGATION_CODES),
   reason: z.string(),
 });
 export type JudgedDelegation = z.infer<typeof delegation>;

@@ -1,117 +1,152 @@
 /**
- * Which declared delegations count: only those that went through this tool, and whose run is one of the verified receipts.
- * A declaration is somebody's word; everything that is not exactly that is rejected, with its place and the reason.
+ * Which declared delegations count: only those that went through this tool, and whose run is that of a verified receipt
+ * of the same role and unit. A declaration is somebody's word; everything that is not exactly that is rejected, with a
+ * code and the reason.
  */
 import type { Receipt } from '../model/receipt.ts';
-import type { JudgedDelegation } from '../model/receipt-verify.ts';
-import { err, ok, type Result } from '../model/result.ts';
+import type { CheckName, DelegationCode, JudgedDelegation } from '../model/receipt-verify.ts';
+import type { Result } from '../model/result.ts';
 import { shownText } from './check.ts';
-import { readStrictJson, utf8Text } from './strict-json.ts';
 
-/** Beyond it nobody has declared anything by hand. */
-const MAX_ENTRIES = 10_000;
-
-/** One declaration as it stands in the file; `problem`: why it cannot even be read. */
-interface Declared {
+/** One declaration as it stands in its file. */
+export interface Declaration {
+  /** `declaration 2`. */
   readonly position: string;
-  readonly value: unknown;
-  readonly problem: string | null;
+  /** 1-based. */
+  readonly line: number;
+  readonly column: number;
+  /** The JSON value; or why there is none of which every reader sees the same. */
+  readonly said: Result<unknown, string>;
 }
 
-/**
- * One JSON value (a list, an object with a list `delegations`, or one declaration), or JSON Lines. The error says why
- * nothing of it can be read.
- */
-function declaredIn(bytes: Uint8Array): Result<readonly Declared[], string> {
-  const text = utf8Text(bytes);
-  if (!text.ok) return err(text.error.message);
-  const whole = readStrictJson(text.value);
-  if (whole.ok) return ok(entriesOf(whole.value));
-  if (whole.error.kind === 'too-many-values') return err(whole.error.message);
-  if (whole.error.kind === 'duplicate-member')
-    return ok([{ position: 'the file', value: null, problem: whole.error.message }]);
-  const lines = text.value.split('\n').map((line, i) => ({ line, position: `line ${i + 1}` }));
-  const read = lines
-    .filter(({ line }) => line.trim() !== '')
-    .map(({ line, position }) => {
-      const parsed = readStrictJson(line);
-      return { position, value: parsed.ok ? parsed.value : null, problem: parsed.ok ? null : parsed.error.message };
-    });
-  if (read.length < 2 || read.every(({ problem }) => problem !== null)) return err('neither JSON nor JSON Lines');
-  return ok(read);
+/** A receipt that was judged, and what was found. */
+export interface JudgedReceipt {
+  readonly runId: string;
+  /** Null where it is no receipt, although it names a run. */
+  readonly receipt: Receipt | null;
+  readonly failed: readonly CheckName[];
 }
 
-function entriesOf(value: unknown): readonly Declared[] {
-  const list = Array.isArray(value)
-    ? value
-    : isObject(value) && Array.isArray(value.delegations)
-      ? value.delegations
-      : [value];
-  return list.map((one: unknown, i) => ({ position: `entry ${i + 1}`, value: one, problem: null }));
+interface Judging {
+  readonly receipts: readonly JudgedReceipt[];
+  /** Whether the host said which units it means: then a run of none of them is one of another unit. */
+  readonly unitsGiven: boolean;
+  /** By run, the declaration that has counted it. */
+  readonly counted: Map<string, string>;
 }
+
+interface Verdict {
+  readonly code: DelegationCode;
+  readonly reason: string;
+}
+
+/** Every declaration with its verdict, in their order. A run counts once. */
+export function judgeDelegations(
+  declarations: readonly Declaration[],
+  receipts: readonly JudgedReceipt[],
+  unitsGiven: boolean,
+): readonly JudgedDelegation[] {
+  const judging: Judging = { receipts, unitsGiven, counted: new Map() };
+  return declarations.map(({ position, line, column, said }) => {
+    const named = said.ok && isObject(said.value) ? own(said.value, 'run_id') : null;
+    const runId = typeof named === 'string' ? named : null;
+    const { code, reason } = said.ok
+      ? judge(said.value, judging)
+      : rejected('NOT_A_DECLARATION', `it cannot be read: ${said.error}`);
+    if (code === 'OK' && runId !== null) judging.counted.set(runId, position);
+    return {
+      position,
+      line,
+      column,
+      run_id: runId === null ? null : shownText(runId),
+      counts: code === 'OK',
+      code,
+      reason: shownText(reason),
+    };
+  });
+}
+
+const rejected = (code: DelegationCode, reason: string): Verdict => ({ code, reason });
 
 type Members = { readonly [name: string]: unknown };
 const isObject = (value: unknown): value is Members =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 const own = (value: Members, name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
 
-/** Members by which somebody says that the work went another way. */
-const OTHER_WAYS = ['script', 'command', 'argv'] as const;
 const kindOf = (value: unknown): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`;
 const quoted = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 80);
 
-/** Why a declaration does not count; null where it does. */
-function refusal(
-  value: unknown,
-  verified: ReadonlyMap<string, Receipt>,
-  counted: ReadonlyMap<string, string>,
-): string | null {
-  if (typeof value === 'string') return `a bare ${quoted(value)} says nothing of a run`;
-  if (!isObject(value)) return `it is ${kindOf(value)}, not an object`;
-  const transport = own(value, 'transport');
-  if (transport === undefined) return 'it has no transport, which must be "agent-exec"';
-  if (typeof transport !== 'string') return `its transport is ${kindOf(transport)}, not the text "agent-exec"`;
-  if (transport !== 'agent-exec') return `its transport is ${quoted(transport)}, and only "agent-exec" counts`;
-  const other = OTHER_WAYS.find((name) => Object.hasOwn(value, name));
-  if (other !== undefined) return `it names a ${other}, and a run of agent-exec needs none`;
+function judge(value: unknown, judging: Judging): Verdict {
+  if (typeof value === 'string') return rejected('BARE_ROLE', `a bare ${quoted(value)} says nothing of a run`);
+  if (!isObject(value)) return rejected('NOT_A_DECLARATION', `it is ${kindOf(value)}, not an object`);
+  const transport = transportProblem(value);
+  if (transport !== null) return transport;
   const runId = own(value, 'run_id');
-  if (runId === undefined) return 'it has no run_id';
-  if (typeof runId !== 'string') return `its run_id is ${kindOf(runId)}, not a text`;
-  const receipt = verified.get(runId);
-  if (receipt === undefined) return `run_id ${quoted(runId)} is of no receipt that was verified here and found valid`;
-  const role = own(value, 'role');
-  if (role !== undefined && role !== receipt.role)
-    return `its role is ${quoted(role)}, and the run was one of ${receipt.role}`;
-  const unitId = own(value, 'unit_id');
-  if (unitId !== undefined && unitId !== receipt.unit.unit_id)
-    return `its unit_id is ${quoted(unitId)}, and the run's unit is ${receipt.unit.unit_id}`;
-  const before = counted.get(runId);
-  return before === undefined ? null : `${before} has counted that run already, and a run is one delegation`;
+  if (runId === undefined) return rejected('RUN_ID_MISSING', 'it has no run_id');
+  if (typeof runId !== 'string') return rejected('RUN_ID_MISSING', `its run_id is ${kindOf(runId)}, not a text`);
+  const found = receiptOfRun(runId, judging);
+  if ('code' in found) return found;
+  const mismatch = otherWork(value, found);
+  if (mismatch !== null) return mismatch;
+  const before = judging.counted.get(runId);
+  return before === undefined
+    ? { code: 'OK', reason: 'it is the run of a verified receipt' }
+    : rejected('COUNTED_TWICE', `${before} has counted that run already, and a run is one delegation`);
 }
 
-/** Every declaration with its verdict, in their order; `receipts`: those that were found valid. */
-export function judgeDelegations(
-  bytes: Uint8Array,
-  receipts: readonly Receipt[],
-): Result<readonly JudgedDelegation[], string> {
-  const declared = declaredIn(bytes);
-  if (!declared.ok) return declared;
-  if (declared.value.length > MAX_ENTRIES)
-    return err(`${declared.value.length} declarations, more than ${MAX_ENTRIES}`);
-  const verified = new Map(receipts.map((receipt) => [receipt.run_id, receipt]));
-  const counted = new Map<string, string>();
-  const judgedAll = declared.value.map(({ position, value, problem }) => {
-    const reason = problem ?? refusal(value, verified, counted);
-    const named = isObject(value) ? own(value, 'run_id') : null;
-    const runId = typeof named === 'string' ? named : null;
-    if (reason === null && runId !== null) counted.set(runId, position);
-    return {
-      position,
-      run_id: runId === null ? null : shownText(runId),
-      counts: reason === null,
-      reason: shownText(reason ?? 'it is the run of a verified receipt'),
-    };
-  });
-  return ok(judgedAll);
+/** Members by which somebody says that the work went another way. */
+const OTHER_WAYS = { script: 'a script', command: 'a command', argv: 'argv' } as const;
+/** A path, a file name with an extension, or a command line. */
+const LIKE_A_SCRIPT = /[\s/\\]|\.\w+$/;
+
+function transportProblem(value: Members): Verdict | null {
+  const transport = own(value, 'transport');
+  const other = Object.entries(OTHER_WAYS).find(([name]) => Object.hasOwn(value, name));
+  if (other !== undefined) return rejected('OTHER_SCRIPT', `it names ${other[1]}, and a run of agent-exec needs none`);
+  if (transport === undefined) {
+    return own(value, 'run_id') === undefined
+      ? rejected('BARE_ROLE', 'it has no transport, which must be "agent-exec", and no run_id: that is a bare role')
+      : rejected('TRANSPORT_MISSING', 'it has no transport, which must be "agent-exec"');
+  }
+  if (typeof transport !== 'string')
+    return rejected('TRANSPORT_NOT_TEXT', `its transport is ${kindOf(transport)}, not the text "agent-exec"`);
+  if (transport === 'agent-exec') return null;
+  const what = `its transport is ${quoted(transport)}`;
+  return LIKE_A_SCRIPT.test(transport.trim())
+    ? rejected('OTHER_SCRIPT', `${what}, a script or command, and only "agent-exec" counts`)
+    : rejected('WRONG_TRANSPORT', `${what}, and only "agent-exec" counts`);
+}
+
+/** The one verified receipt of the run. */
+function receiptOfRun(runId: string, { receipts, unitsGiven }: Judging): Receipt | Verdict {
+  const seen = receipts.filter((one) => one.runId === runId);
+  const [first] = seen;
+  if (first === undefined)
+    return rejected('UNKNOWN_RUN', `run_id ${quoted(runId)} is the run of no receipt given here`);
+  const failed = [...new Set(seen.flatMap((one) => one.failed))];
+  if (unitsGiven && failed.length === 1 && failed[0] === 'unit')
+    return rejected('OTHER_UNIT', 'the unit of that run is none of the packets given with --unit');
+  if (failed.length > 0 || first.receipt === null)
+    return rejected('UNVERIFIED_RECEIPT', `the receipt of that run is not valid (${failed.join(', ')})`);
+  if (seen.some(({ receipt }) => receipt?.digest !== first.receipt?.digest))
+    return rejected('UNVERIFIED_RECEIPT', 'receipts of that run were given that differ from each other');
+  return first.receipt;
+}
+
+function otherWork(value: Members, { role, unit }: Receipt): Verdict | null {
+  const declared = own(value, 'role');
+  if (declared === undefined) return rejected('ROLE_MISSING', `it has no role, and the run was one of ${role}`);
+  if (declared !== role)
+    return rejected('OTHER_ROLE', `its role is ${quoted(declared)}, and the run was one of ${role}`);
+  const unitId = own(value, 'unit_id');
+  return unitId === undefined || unitId === unit.unit_id
+    ? null
+    : rejected('OTHER_UNIT', `its unit_id is ${quoted(unitId)}, and the run's unit is ${unit.unit_id}`);
 }

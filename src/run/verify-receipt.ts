@@ -1,40 +1,21 @@
 /**
- * Verifies one receipt: reads it strictly, lets receipt/ judge what it says of itself, looks up in the repository what it
- * says of that, and lets receipt/ judge the two together. Nothing is written, and nothing that a receipt says is run.
+ * Verifies one receipt: reads it strictly, lets receipt/ judge what it says of itself, and has what it says of the
+ * repository looked up there. Nothing is written, and nothing that a receipt says is run.
  */
-import { join } from 'node:path';
-import { parsePolicy } from '../config/policy.ts';
-import { MAX_FILE_BYTES } from '../config/source-text.ts';
-import { pathsAtBase } from '../git/base-tree.ts';
-import { containedIn } from '../git/containing.ts';
-import { changesBetween } from '../git/published.ts';
-import { fileAt, lookAtObjects, refsBelow } from '../git/receipt-look.ts';
-import { GitError } from '../git/run.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
 import type { PlanRecord } from '../model/plan-record.ts';
 import type { Receipt } from '../model/receipt.ts';
-import type { CheckName, ReceiptCheck, Requirement } from '../model/receipt-verify.ts';
-import { lookKey, type NamedCommitLook, type RepositoryLook } from '../model/repository-look.ts';
+import type { ReceiptCheck, Requirement } from '../model/receipt-verify.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { digestOf } from '../receipt/canonical.ts';
-import { judged, notChecked } from '../receipt/check.ts';
+import { judged } from '../receipt/check.ts';
 import { checkAttempts } from '../receipt/check-attempts.ts';
-import { checkCandidates } from '../receipt/check-candidates.ts';
-import {
-  checkBase,
-  checkQuarantine,
-  checkScope,
-  checkTransport,
-  checkTransportChanges,
-} from '../receipt/check-commits.ts';
-import { checkConfig, checkUnit, type SeenConfig, type SeenUnit } from '../receipt/check-intent.ts';
+import { checkUnit, type SeenUnit } from '../receipt/check-intent.ts';
 import { checkHostFallback, checkOutcome } from '../receipt/check-outcome.ts';
-import { checkChanges, checkRefs, checkTimes, commitsOf } from '../receipt/check-shape.ts';
+import { checkChanges, checkRefs, checkTimes } from '../receipt/check-shape.ts';
 import { receiptOf } from '../receipt/receipt.ts';
 import { readStrictJson, utf8Text } from '../receipt/strict-json.ts';
-import { allowedPathProblems } from '../unit/allowed-paths.ts';
-import { compileScope } from '../unit/scope.ts';
-import { CONFIG_FILE, configDigest, readConfigFile } from './config-file.ts';
+import { checkInRepository } from './verify-in-repository.ts';
 
 export interface Verifying {
   /** Null: there is no repository to look in. */
@@ -47,6 +28,8 @@ export interface Verifying {
 }
 
 export interface Verified {
+  /** The run that it names, were it a receipt or not; null where it names none. */
+  readonly runId: string | null;
   /** Null where the bytes are no receipt. */
   readonly receipt: Receipt | null;
   readonly checks: readonly ReceiptCheck[];
@@ -61,7 +44,7 @@ export async function verifyReceipt(bytes: Uint8Array, verifying: Verifying): Pr
   const data = readStrictJson(text.value);
   if (!data.ok && data.error.kind !== 'duplicate-member') return err(data.error.message);
   const parsed = data.ok ? receiptOf(data.value) : err(data.error.message);
-  if (!parsed.ok) return ok({ receipt: null, checks: [judged('schema', [parsed.error], '')] });
+  if (!parsed.ok) return ok({ runId: namedRun(data), receipt: null, checks: [judged('schema', [parsed.error], '')] });
   const receipt = parsed.value;
   const checks = [
     judged('schema', [], `a receipt of agent-exec ${receipt.tool.version}`),
@@ -72,11 +55,17 @@ export async function verifyReceipt(bytes: Uint8Array, verifying: Verifying): Pr
     checkRefs(receipt),
     checkHostFallback(receipt),
     checkTimes(receipt),
-    ...(await checkRepository(receipt, verifying)),
+    ...(await checkInRepository(receipt, verifying.facts)),
     checkUnit(receipt, verifying.units, await plannedUnit(receipt, verifying)),
     checkRequirement(receipt, verifying.require),
   ];
-  return ok({ receipt, checks });
+  return ok({ runId: receipt.run_id, receipt, checks });
+}
+
+function namedRun(data: Result<unknown, unknown>): string | null {
+  const value = data.ok ? data.value : null;
+  const isNamed = value !== null && typeof value === 'object' && Object.hasOwn(value, 'run_id');
+  return isNamed && 'run_id' in value && typeof value.run_id === 'string' ? value.run_id : null;
 }
 
 function checkSeal({ digest, ...unsealed }: Receipt): ReceiptCheck {
@@ -100,111 +89,4 @@ async function plannedUnit(
 ): Promise<{ readonly record: PlanRecord; readonly digest: string } | null> {
   const record = await planOf(receipt.run_id);
   return record === null ? null : { record, digest: digestOf(record.unit) };
-}
-
-const IN_REPOSITORY: readonly CheckName[] = [
-  'base',
-  'scope',
-  'transport',
-  'transport-changes',
-  'quarantine',
-  'config',
-  'candidates',
-];
-
-async function checkRepository(receipt: Receipt, { facts }: Verifying): Promise<ReceiptCheck[]> {
-  if (facts === null) return IN_REPOSITORY.map((check) => notChecked(check, 'there is no repository to look in'));
-  try {
-    return await lookInto(receipt, facts);
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error;
-    // Objects that are named and cannot be read prove nothing.
-    const [first, ...others] = IN_REPOSITORY.map((check) => notChecked(check, 'git cannot read what is named'));
-    return first === undefined ? [] : [judged(first.check, [error.message], ''), ...others];
-  }
-}
-
-async function lookInto(receipt: Receipt, facts: RepositoryFacts): Promise<ReceiptCheck[]> {
-  const look = await lookFor(receipt, facts);
-  const illegal = receipt.unit.allowed_paths.flatMap((path) => allowedPathProblems(path).map(({ message }) => message));
-  if (receipt.unit.allowed_paths.length === 0) illegal.push('unit.allowed_paths is empty, and no packet may be that');
-  const configs = await configsOf(facts, look);
-  return [
-    checkBase(receipt, look),
-    checkScope(receipt, look, illegal),
-    checkTransport(receipt, look),
-    checkTransportChanges(receipt, look),
-    checkQuarantine(receipt, look),
-    checkConfig(receipt, CONFIG_FILE, configs),
-    checkCandidates(receipt, policyOf(configs.find(({ digest }) => digest === receipt.config.digest))),
-  ];
-}
-
-async function lookFor(receipt: Receipt, facts: RepositoryFacts): Promise<RepositoryLook> {
-  const { gitDir, objectFormat } = facts;
-  const { base } = receipt.repository;
-  const named = receipt.attempts.flatMap((attempt) => commitsOf(receipt, attempt));
-  const [objects, refs] = await Promise.all([
-    lookAtObjects(gitDir, [base, ...named.map(({ commit }) => commit.commit)]),
-    refsBelow(gitDir, receipt.run_id),
-  ]);
-  const missing = { kind: 'missing' } as const;
-  const atBase = objects.get(base) ?? missing;
-  const changes = new Map<string, NamedCommitLook['changes']>();
-  const commits = new Map<string, NamedCommitLook>();
-  for (const {
-    ref,
-    commit: { commit },
-  } of named) {
-    const object = objects.get(commit) ?? missing;
-    const refHolds = refs.get(ref) ?? null;
-    const onBase = object.kind === 'commit' && object.parents[0] === base && atBase.kind === 'commit';
-    if (onBase && !changes.has(commit)) changes.set(commit, await changesBetween(gitDir, base, commit));
-    commits.set(lookKey(ref, commit), {
-      object,
-      refHolds,
-      containedIn: onBase && refHolds === null ? await containedIn(gitDir, commit) : null,
-      changes: changes.get(commit) ?? null,
-    });
-  }
-  const known = new Set(named.map(({ ref }) => ref));
-  const untold = [...refs.keys()].filter((ref) => !known.has(ref));
-  return {
-    objectFormat,
-    base: atBase,
-    commits,
-    untold,
-    allows: atBase.kind === 'commit' ? await scopeAt(receipt, facts) : null,
-  };
-}
-
-async function scopeAt(receipt: Receipt, facts: RepositoryFacts): Promise<RepositoryLook['allows']> {
-  const tree = await pathsAtBase(facts, receipt.repository.base);
-  const scope = compileScope(receipt.unit.allowed_paths, (path) => tree.isDirectory(path));
-  return (path) => scope.allows(path);
-}
-
-interface ReadConfig extends SeenConfig {
-  readonly bytes: Uint8Array;
-}
-
-/**
- * The working copy's, which is what a run reads, and base's. Not the transport's: a worker that may change the file must
- * not thereby say which one counted.
- */
-async function configsOf({ worktree, gitDir }: RepositoryFacts, { base }: RepositoryLook): Promise<ReadConfig[]> {
-  const configs: ReadConfig[] = [];
-  const add = (where: string, bytes: Uint8Array | null): void => {
-    if (bytes !== null) configs.push({ where, bytes, digest: configDigest(bytes) });
-  };
-  const own = readConfigFile(join(worktree, CONFIG_FILE), CONFIG_FILE);
-  add('the working copy', own.ok ? own.value : null);
-  if (base.kind === 'commit') add('the base commit', await fileAt(gitDir, base.commit, CONFIG_FILE, MAX_FILE_BYTES));
-  return configs;
-}
-
-function policyOf(config: ReadConfig | undefined) {
-  if (config === undefined) return null;
-  const parsed = parsePolicy({ file: CONFIG_FILE, bytes: config.bytes });
-  return parsed.ok ? parsed.value.policy : null;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Receipt } from '../../src/model/receipt.ts';
+import type { DelegationCode } from '../../src/model/receipt-verify.ts';
 import { type Finished, World } from '../run/world.ts';
 import { checks, type Draft, file, forged, problems, said, textOf, verify } from './receipt-world.ts';
 
@@ -340,58 +341,142 @@ describe('--delegations', () => {
     expect(await declared('[]')).toMatchObject({ code: 0, delegations: { declared: 0, counted: 0 } });
   });
 
-  test('everything else is rejected, with its place and the reason', async () => {
+  /** Each with its code; more than one way to deserve a code, where there is. */
+  const rejections = (): readonly (readonly [unknown, DelegationCode, RegExp])[] => {
     const one = good();
-    const wrong: readonly (readonly [unknown, RegExp])[] = [
-      ['repair', /bare "repair"/],
-      [7, /a number, not an object/],
-      [null, /null, not an object/],
-      [['agent-exec'], /a list, not an object/],
-      [{ role: 'repair' }, /has no transport/],
-      [{ ...one, transport: 'scripts/delegate.sh' }, /only "agent-exec" counts/],
-      [{ ...one, transport: 'Agent-Exec' }, /only "agent-exec" counts/],
-      [{ ...one, transport: ['agent-exec'] }, /transport is a list/],
-      [{ ...one, script: 'x.sh' }, /names a script/],
-      [{ transport: 'agent-exec' }, /has no run_id/],
-      [{ ...one, run_id: 7 }, /run_id is a number/],
-      [{ ...one, run_id: 'last' }, /"last" is of no receipt/],
-      [{ ...one, run_id: idle.run_id }, /is of no receipt/],
-      [{ ...one, role: 'review' }, /its role is "review"/],
-      [{ ...one, unit_id: 'other' }, /its unit_id is "other"/],
-      [one, /it is the run of a verified receipt/],
-      [one, /entry 16 has counted that run already/],
+    return [
+      ['repair', 'BARE_ROLE', /bare "repair"/],
+      [{ role: 'repair' }, 'BARE_ROLE', /has no transport.* and no run_id/],
+      [{ role: 'repair', run_id: one.run_id }, 'TRANSPORT_MISSING', /has no transport/],
+      [{ ...one, transport: null }, 'TRANSPORT_NOT_TEXT', /transport is null/],
+      [{ ...one, transport: ['agent-exec'] }, 'TRANSPORT_NOT_TEXT', /transport is a list/],
+      [{ ...one, transport: { name: 'agent-exec' } }, 'TRANSPORT_NOT_TEXT', /transport is an object/],
+      [{ ...one, transport: true }, 'TRANSPORT_NOT_TEXT', /transport is a boolean/],
+      [{ ...one, transport: 'claude' }, 'WRONG_TRANSPORT', /only "agent-exec" counts/],
+      [{ ...one, transport: 'Agent-Exec' }, 'WRONG_TRANSPORT', /only "agent-exec" counts/],
+      [{ ...one, transport: ' agent-exec' }, 'WRONG_TRANSPORT', /only "agent-exec" counts/],
+      [{ ...one, transport: '' }, 'WRONG_TRANSPORT', /only "agent-exec" counts/],
+      [{ ...one, transport: 'scripts/agent-exec' }, 'OTHER_SCRIPT', /a script or command/],
+      [{ ...one, transport: 'delegate.sh' }, 'OTHER_SCRIPT', /a script or command/],
+      [{ ...one, transport: 'agent-exec run' }, 'OTHER_SCRIPT', /a script or command/],
+      [{ ...one, script: 'x.sh' }, 'OTHER_SCRIPT', /names a script/],
+      [{ role: 'repair', script: 'x.sh' }, 'OTHER_SCRIPT', /names a script/],
+      [{ ...one, argv: ['x'] }, 'OTHER_SCRIPT', /names argv/],
+      [{ role: 'repair', transport: 'agent-exec' }, 'RUN_ID_MISSING', /has no run_id/],
+      [{ ...one, run_id: 7 }, 'RUN_ID_MISSING', /run_id is a number/],
+      [{ ...one, run_id: 'last' }, 'UNKNOWN_RUN', /"last" is the run of no receipt/],
+      [{ ...one, run_id: idle.run_id }, 'UNKNOWN_RUN', /is the run of no receipt/],
+      [{ ...one, run_id: one.run_id.slice(0, 20) }, 'UNKNOWN_RUN', /is the run of no receipt/],
+      [{ transport: 'agent-exec', run_id: one.run_id }, 'ROLE_MISSING', /has no role/],
+      [{ ...one, role: 'review' }, 'OTHER_ROLE', /its role is "review", and the run was one of repair/],
+      [{ ...one, role: ['repair'] }, 'OTHER_ROLE', /its role is \["repair"\]/],
+      [{ ...one, unit_id: 'other' }, 'OTHER_UNIT', /its unit_id is "other", and the run's unit is test-unit/],
+      [7, 'NOT_A_DECLARATION', /a number, not an object/],
+      [null, 'NOT_A_DECLARATION', /null, not an object/],
+      [['agent-exec'], 'NOT_A_DECLARATION', /a list, not an object/],
     ];
-    const { code, delegations } = await declared(JSON.stringify(wrong.map(([value]) => value)));
-    expect([code, delegations?.counted]).toEqual([6, 1]);
-    for (const [i, [, reason]] of wrong.entries()) {
-      expect(delegations?.entries[i]?.position).toBe(`entry ${i + 1}`);
-      expect(delegations?.entries[i]?.reason).toMatch(reason);
+  };
+
+  test('everything else is rejected, each with a code of its own, its place and the reason', async () => {
+    const wrong = rejections();
+    const all = [...wrong.map(([value]) => value), good(), good()];
+    const { code, delegations } = await declared(JSON.stringify(all, null, 1));
+    expect([code, delegations?.declared, delegations?.counted]).toEqual([6, all.length, 1]);
+    const entries = delegations?.entries ?? [];
+    expect(entries.map((entry) => entry.code)).toEqual([...wrong.map((one) => one[1]), 'OK', 'COUNTED_TWICE']);
+    expect(entries.map(({ counts }) => counts)).toEqual(entries.map((entry) => entry.code === 'OK'));
+    for (const [i, [, , reason]] of wrong.entries()) {
+      expect(entries[i]?.position).toBe(`declaration ${i + 1}`);
+      expect(entries[i]?.reason).toMatch(reason);
+    }
+    expect(entries.at(-1)?.reason).toContain(`declaration ${all.length - 1} has counted that run already`);
+    expect(entries.slice(0, 2).map(({ line, column }) => [line, column])).toEqual([
+      [2, 2],
+      [3, 2],
+    ]);
+  });
+
+  test('and one alone is told where it stands, in words', async () => {
+    for (const [value, code] of rejections()) {
+      const declarations = file(world, `\n  ${JSON.stringify(value)}`, 'alone.json');
+      const list = Array.isArray(value) ? file(world, `\n [${JSON.stringify(value)}]`, 'alone.json') : declarations;
+      const { out, code: exit } = await said(world, ['receipt', 'verify', path, '--delegations', list]);
+      expect([value, exit, out]).toEqual([value, 6, expect.stringContaining(`alone.json: 0 of 1 declared`)]);
+      expect(out).toContain(`  REJECTED ${list}:2:3: declaration 1: ${code}: `);
     }
   });
 
   test('lines that are torn, members that are given twice', async () => {
     const line = JSON.stringify(good());
-    const torn = await declared(`${line}\n\n{"transport":\n`);
-    expect([torn.code, torn.delegations?.entries.map(({ position, counts }) => [position, counts])]).toEqual([
+    const torn = await declared(`${line}\n\n  {"transport":\n`);
+    expect([torn.code, torn.delegations?.entries.map((one) => [one.line, one.column, one.code])]).toEqual([
       6,
       [
-        ['line 1', true],
-        ['line 3', false],
+        [1, 1, 'OK'],
+        [3, 3, 'NOT_A_DECLARATION'],
       ],
     ]);
     const twice = line.replace('{', '{"transport":"scripts/x.sh",');
-    expect((await declared(twice)).delegations?.entries[0]?.reason).toContain('two members named "transport"');
-    expect(
-      (await declared(`[${line},{"__proto__":{"transport":"agent-exec","run_id":"${receipt.run_id}"}}]`)).code,
-    ).toBe(6);
+    const [first] = (await declared(`[${twice},${line}]`)).delegations?.entries ?? [];
+    expect(first).toMatchObject({ code: 'NOT_A_DECLARATION', reason: /two members named "transport"/ });
+    const prototype = `[${line},{"__proto__":{"role":"repair","transport":"agent-exec","run_id":"${receipt.run_id}"}}]`;
+    expect((await declared(prototype)).delegations?.entries[1]?.code).toBe('BARE_ROLE');
   });
 
-  test('of a receipt that is not valid none counts; a file that cannot be read is an error', async () => {
-    const lie = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
+  test('of a run whose receipt is not valid none counts, whatever is wrong with it', async () => {
     const list = file(world, JSON.stringify([good()]));
-    expect((await verify(world, lie, '--delegations', list)).delegations?.counted).toBe(0);
-    expect(await declared('not json')).toMatchObject({ code: 3, delegations: null });
-    expect((await verify(world, path, '--delegations', join(world.folder, 'none.json'))).code).toBe(3);
+    const codeOf = async (...args: readonly string[]) =>
+      (await verify(world, ...args, '--delegations', list)).delegations?.entries[0]?.code;
+    const lie = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
+    const edited = file(world, textOf(path).replace(/"duration_ms": ?/, '$&1'));
+    const shapeless = file(world, JSON.stringify({ run_id: receipt.run_id }));
+    for (const bad of [lie, edited, shapeless]) {
+      expect(await codeOf(bad)).toBe('UNVERIFIED_RECEIPT');
+      // Nor by a good one beside it: which of the two is meant, nobody can say.
+      expect(await codeOf(path, bad)).toBe('UNVERIFIED_RECEIPT');
+    }
+    expect(await codeOf(path, '--require', 'host-fallback-authorized')).toBe('UNVERIFIED_RECEIPT');
+    expect(await codeOf(path, path)).toBe('OK');
+    const later = forged(world, receipt, (draft) => void Object.assign(draft.attempts[0], { duration_ms: 1 }));
+    const twoTrue = await verify(world, path, later, '--delegations', list);
+    expect([twoTrue.receipts.map(({ verdict }) => verdict), twoTrue.delegations?.entries[0]?.code]).toEqual([
+      ['valid', 'valid'],
+      'UNVERIFIED_RECEIPT',
+    ]);
+  });
+
+  test('a receipt of another unit than the packets of --unit', async () => {
+    const list = file(world, JSON.stringify([good()]));
+    const other = world.packet({ verification: [['true']], goal: 'Something else.' });
+    const answer = await verify(world, path, '--unit', other, '--delegations', list);
+    expect([answer.code, answer.delegations?.entries[0]?.code]).toEqual([6, 'OTHER_UNIT']);
+    const own = world.packet({ verification: [['true']] });
+    expect((await verify(world, path, '--unit', own, '--delegations', list)).code).toBe(0);
+    const wrongInMore = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
+    const more = await verify(world, wrongInMore, '--unit', other, '--delegations', list);
+    expect(more.delegations?.entries[0]?.code).toBe('UNVERIFIED_RECEIPT');
+  });
+
+  test.each([
+    ['not json', 1, 1, /neither JSON nor JSON Lines: a bare word/],
+    ['[{"role": "repair",}]', 1, 20, /no comma after the last/],
+    ['{"delegations": {}}', 1, 17, /delegations must be a list/],
+    ['{"delegations": [],\n "transport": "agent-exec"}', 2, 2, /no "transport"; put it into the list/],
+    ['{"delegations": [], "delegations": ["x"]}', 1, 21, /no "delegations"/],
+  ])('%j is no list of declarations: told with line and column', async (content, line, column, why) => {
+    const { code, delegations, errors } = await declared(content);
+    expect([code, delegations]).toEqual([3, null]);
+    expect(errors[0]).toMatch(why);
+    expect(errors[0]).toMatch(new RegExp(`^--delegations cannot be read: \\S+\\.json:${line}:${column}: `));
+  });
+
+  test('a file that is not there, or too large, is told', async () => {
+    const missing = await verify(world, path, '--delegations', join(world.folder, 'none.json'));
+    expect([missing.code, missing.errors[0]]).toEqual([3, expect.stringMatching(/none\.json: there is no such file$/)]);
+    const large = await declared(`[${'" ",'.repeat(10_000)}"x"]`);
+    expect([large.code, large.errors[0]]).toEqual([3, expect.stringContaining('10001 declarations, more than 10000')]);
+    const huge = await declared(`[${' '.repeat(16 * 1024 * 1024)}]`);
+    expect([huge.code, huge.errors[0]]).toEqual([3, expect.stringContaining('larger than 16 MiB')]);
   });
 });
 
@@ -530,5 +615,7 @@ test('under GitHub Actions what fails becomes annotations of the file', async ()
   const declared = file(world, '["repair"]', 'declared.json');
   const more = await said(world, ['receipt', 'verify', path, '--commit', 'main', '--delegations', declared], env);
   expect(more.out).toMatch(/^::error file=receipt\.json,title=COMMIT_NOT_CARRIED::/m);
-  expect(more.out).toMatch(/^::error file=declared\.json,title=DELEGATION_REJECTED::entry 1: a bare "repair"/m);
+  expect(more.out).toMatch(
+    /^::error file=declared\.json,line=1,endLine=1,col=2,title=DELEGATION_BARE_ROLE::declaration 1: a bare "repair"/m,
+  );
 });

@@ -103,7 +103,12 @@ const verification: ReceiptVerification = {
   commit: null,
   delegations: {
     ...{ file: 'd.json', declared: 1, counted: 0 },
-    entries: [{ position: 'entry 1', run_id: null, counts: false, reason: 'it has no run_id' }],
+    entries: [
+      {
+        ...{ position: 'declaration 1', line: 1, column: 2, run_id: null, counts: false, code: 'RUN_ID_MISSING' },
+        reason: 'it has no run_id',
+      },
+    ],
   },
   errors: [],
 };
