@@ -1,4 +1,6 @@
 /** The real outside: this process's streams, environment and exit code. */
+import { givenToAncestors } from '../process/ancestry.ts';
+import { joinChains } from '../run/recursion.ts';
 import { type CliIo, CurrentFolderGone } from './io.ts';
 
 /**
@@ -33,11 +35,17 @@ function currentFolder(): string {
   }
 }
 
+/** Also where whoever called has dropped the chain on the way: a run must know that it is inside of another. */
+function environment(): CliIo['env'] {
+  const chain = joinChains(process.env.AGENT_EXEC_CHAIN, givenToAncestors('AGENT_EXEC_CHAIN'));
+  return chain === '' ? process.env : { ...process.env, AGENT_EXEC_CHAIN: chain };
+}
+
 /** What this process really has. Call it once: it listens to the streams' errors. */
 export function nodeIo(): CliIo {
   outliveLostReaders();
   return {
-    env: process.env,
+    env: environment(),
     cwd: currentFolder,
     out: (text) =>
       new Promise((resolve) => {

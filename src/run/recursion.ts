@@ -13,6 +13,15 @@ const MAX_LINKS = 32;
 export const extendChain = (chain: string | undefined, runId: string, base: string): string =>
   [...(chain === undefined || chain === '' ? [] : [chain]), `${runId}@${base}`].join(',');
 
+/**
+ * One chain of what this process was given and what its ancestors were, nearest first: a worker's own shell may have lost
+ * it on the way. Outermost first, each link once.
+ */
+export const joinChains = (own: string | undefined, ofAncestors: readonly string[]): string =>
+  [...new Set([own ?? '', ...ofAncestors].reverse().flatMap((chain) => chain.split(',')))]
+    .filter((link) => link !== '')
+    .join(',');
+
 /** The run id of the chain that works on this repository, or null. A chain that cannot be read names nothing. */
 export async function runAround(chain: string | undefined, facts: RepositoryFacts): Promise<string | null> {
   if (chain === undefined || chain === '') return null;

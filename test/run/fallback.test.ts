@@ -240,12 +240,20 @@ describe('recursion', () => {
     { title: 'in a subfolder of it', enter: 'cd src' },
     { title: 'in a clone of it', enter: 'git clone -q . @D@/clone; cd @D@/clone' },
     { title: 'in the canonical repository', enter: 'cd @R@' },
-  ])('a run that a worker starts $title is refused, and grants nothing', async ({ enter }) => {
+    { title: 'with an emptied chain', enter: 'export AGENT_EXEC_CHAIN=' },
+    { title: 'with a chain of its own making', enter: 'export AGENT_EXEC_CHAIN=x@0' },
+    { title: 'from a shell that hands on nothing', enter: ':', by: 'env -i PATH="$PATH" HOME="$HOME"' },
+    { title: 'two such shells deep', enter: ':', by: 'env -i PATH="$PATH" HOME="$HOME" sh -c \'"$@"; exit $?\' sh' },
+    { title: 'in a session of its own', enter: ':', by: 'env -i PATH="$PATH" HOME="$HOME" setsid -w' },
+    { title: 'with nothing of it above but the first process', enter: ':', by: 'orphaned' },
+  ])('a run that a worker starts $title is refused, and grants nothing', async ({ enter, by = '' }) => {
     const world = new World();
     world.configure({
       one: {
         script: `cat >/dev/null; echo more >> src/a.txt
-(${enter}; ${NESTED} --state-dir @D@/nested > @D@/answer 2> @D@/words; echo $? > @D@/code)`,
+# As a daemon is started: what lies between is gone before it begins.
+orphaned() { mkfifo @D@/gone; (env -i PATH="$PATH" HOME="$HOME" sh -c 'cat @D@/gone; "$@"; echo $? > @D@/orphan' sh "$@" &); : > @D@/gone; until [ -s @D@/orphan ]; do :; done; return "$(cat @D@/orphan)"; }
+(${enter}; ${by} ${NESTED} --state-dir @D@/nested > @D@/answer 2> @D@/words; echo $? > @D@/code)`,
       },
       two: never,
     });
