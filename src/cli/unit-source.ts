@@ -5,6 +5,7 @@ import { readRegularFile } from '../run/config-file.ts';
 import type { UnitSource } from '../run/prepare.ts';
 import type { CliIo } from './io.ts';
 import type { Explained } from './problems.ts';
+import { whyUnreadable } from './unreadable-file.ts';
 
 /** The flags of `run` that say what the unit is. */
 export interface UnitOptions {
@@ -85,7 +86,7 @@ async function readPacket(io: CliIo, name: string): Promise<Result<UnitSource, U
   if (read.ok) return ok({ kind: 'packet', file: name, bytes: read.value });
   return unreadable(
     'UNIT_UNREADABLE',
-    `--unit ${name} cannot be read (${read.error}). Name a JSON file, or - for stdin.`,
+    `--unit ${name} cannot be read: ${whyUnreadable(read.error)}. Name a JSON file, or - for stdin.`,
   );
 }
 
@@ -108,6 +109,6 @@ function readLedger(io: CliIo, options: UnitOptions): Result<UnitSource, UnitTro
   if (read.ok) return ok({ kind: 'ledger', file: name, path, bytes: read.value, milestone, blocker });
   return unreadable(
     'LEDGER_UNREADABLE',
-    `${source} ${name} cannot be read (${read.error}). Name a JSON or JSON Lines file.`,
+    `${source} ${name} cannot be read: ${whyUnreadable(read.error)}. Name a JSON or JSON Lines file.`,
   );
 }

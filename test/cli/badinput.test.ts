@@ -31,11 +31,11 @@ const replaceConfig = (world: World, text: string): Wrong => {
 const block = (body: string): string => `# Policy\n\n\`\`\`agent-execution\n${body}\n\`\`\`\n`;
 /** Each way for a file to be no file: its name, how to make it, and the error's word. */
 const NO_FILES: readonly (readonly [string, (path: string) => void, string, string])[] = [
-  ['a loop of links', (path) => symlinkSync(path, path), 'FILE_UNREADABLE', 'ELOOP'],
-  ['a fifo', (path) => execFileSync('mkfifo', [path]), 'FILE_NOT_REGULAR', 'not-regular'],
-  ['a folder', (path) => mkdirSync(path), 'FILE_NOT_REGULAR', 'EISDIR'],
-  ['an endless device', (path) => symlinkSync('/dev/zero', path), 'FILE_NOT_REGULAR', 'not-regular'],
-  ['missing', () => {}, 'FILE_MISSING', 'ENOENT'],
+  ['a loop of links', (path) => symlinkSync(path, path), 'FILE_UNREADABLE', 'it is a link that leads nowhere (a loop)'],
+  ['a fifo', (path) => execFileSync('mkfifo', [path]), 'FILE_NOT_REGULAR', 'it is not a regular file'],
+  ['a folder', (path) => mkdirSync(path), 'FILE_NOT_REGULAR', 'it is a folder'],
+  ['an endless device', (path) => symlinkSync('/dev/zero', path), 'FILE_NOT_REGULAR', 'it is not a regular file'],
+  ['missing', () => {}, 'FILE_MISSING', 'there is no such file'],
 ];
 /** Gives up root before the tool starts, for a world that belongs to nobody. */
 const asNobody = (world: World): CliOptions => {
@@ -143,7 +143,7 @@ const UNITS: readonly Row[] = [
     title: 'a packet that may not be read',
     exit: 3,
     code: 'UNIT_UNREADABLE',
-    says: ['EACCES', 'unit.json'],
+    says: ['you may not read it', 'unit.json'],
     needsRoot: true,
     make: (world) => {
       const wrong = asUnit(world, '{}');
@@ -270,7 +270,7 @@ const LEDGERS: readonly Row[] = [
     title: 'a ledger that is a fifo, named by the environment',
     exit: 3,
     code: 'LEDGER_UNREADABLE',
-    says: ['AGENT_EXEC_LEDGER', 'not-regular', 'ledger.json'],
+    says: ['AGENT_EXEC_LEDGER', 'it is not a regular file', 'ledger.json'],
     make: (world) => {
       execFileSync('mkfifo', [ledgerFile(world)]);
       return { unit: ['--milestone', 'm1'], options: { env: { AGENT_EXEC_LEDGER: ledgerFile(world) } } };
