@@ -2,10 +2,17 @@
  * Antigravity's CLI, `agy`. From reports (floor 1.2.10, newest seen 1.5.15), not measured: it is on no registry. Exit 0 says
  * little here: a success needs a result event that says so, words in it, no denied action and no error line.
  */
-import type { Adapter, EventReader, Invocation, InvocationRequest, ReaderFacts } from '../model/adapter.ts';
+import {
+  type Adapter,
+  type EventReader,
+  FINAL_TEXT_BYTES,
+  type Invocation,
+  type InvocationRequest,
+  type ReaderFacts,
+} from '../model/adapter.ts';
 import { err } from '../model/result.ts';
 import { byteLength, incompatible, invocation, type Places, slugProblem } from './argv.ts';
-import { FINAL_TEXT_BYTES, tail } from './bounded-text.ts';
+import { tail } from './bounded-text.ts';
 import {
   activity,
   type Draft,

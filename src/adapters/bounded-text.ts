@@ -1,7 +1,5 @@
 /** Text within a bound: what a reader keeps of a worker's words never grows with how much the worker says. */
 
-/** Bytes of the last message that a report carries. */
-export const FINAL_TEXT_BYTES = 256 * 1024;
 /** Characters of an error, a refusal's line and a progress text. */
 const ERROR_CHARACTERS = 1000;
 const LINE_CHARACTERS = 500;

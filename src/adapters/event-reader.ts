@@ -4,6 +4,7 @@
  */
 import {
   type EventReader,
+  FINAL_TEXT_BYTES,
   MAX_LINE,
   type Observation,
   type ReaderFacts,
@@ -11,7 +12,7 @@ import {
   type WorkerReport,
 } from '../model/adapter.ts';
 import { NO_USAGE, type Refusal } from '../model/observation.ts';
-import { activityText, errorText, FINAL_TEXT_BYTES, lastBytes } from './bounded-text.ts';
+import { activityText, errorText, lastBytes } from './bounded-text.ts';
 import { type JsonObject, parseLine } from './json-lines.ts';
 import { eachLineWith, lineIn } from './lines.ts';
 import { holdsMatch, jsonNames, lineStarts } from './marks.ts';

@@ -2,18 +2,19 @@
  * opencode. Measured: 1.18.33. Without a model and without credentials it does not fail: it sends the prompt and the code to
  * a free hosted model. So it is never started without one or the other.
  */
-import type {
-  Adapter,
-  EventReader,
-  InvocationRequest,
-  Observation,
-  ReaderFacts,
-  Unavailable,
+import {
+  type Adapter,
+  type EventReader,
+  FINAL_TEXT_BYTES,
+  type InvocationRequest,
+  type Observation,
+  type ReaderFacts,
+  type Unavailable,
 } from '../model/adapter.ts';
 import type { Refusal, Usage } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { invocation, promptBytes, slugProblem } from './argv.ts';
-import { FINAL_TEXT_BYTES, tail } from './bounded-text.ts';
+import { tail } from './bounded-text.ts';
 import {
   activity,
   eventReader,

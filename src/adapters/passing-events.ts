@@ -3,8 +3,8 @@
  * the bounded last message. A CLI may print millions of them, so they are put off as they came, and of many only the
  * newest are read that count. Invariant: what is told of them is what reading each in its turn would have told.
  */
-import type { Observation } from '../model/adapter.ts';
-import { FINAL_TEXT_BYTES, lastCharacters } from './bounded-text.ts';
+import { FINAL_TEXT_BYTES, type Observation } from '../model/adapter.ts';
+import { lastCharacters } from './bounded-text.ts';
 import type { JsonObject } from './json-lines.ts';
 import { holdsMatch } from './marks.ts';
 

@@ -2,9 +2,16 @@
  * Reads workers that print plain text: the last message is the end of stdout, a refusal is an anchored sentinel. All but
  * the last line of a block stays bytes: a worker may print noise of which every byte would be decoded for nothing.
  */
-import { type EventReader, MAX_LINE, type Observation, type ReaderFacts, type Stream } from '../model/adapter.ts';
+import {
+  type EventReader,
+  FINAL_TEXT_BYTES,
+  MAX_LINE,
+  type Observation,
+  type ReaderFacts,
+  type Stream,
+} from '../model/adapter.ts';
 import { NO_USAGE, type Refusal } from '../model/observation.ts';
-import { FINAL_TEXT_BYTES, tail } from './bounded-text.ts';
+import { tail } from './bounded-text.ts';
 import { activity } from './event-reader.ts';
 import { linesOf } from './lines.ts';
 import { type Sentinel, sentinelReader } from './sentinel.ts';

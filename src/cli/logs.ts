@@ -3,7 +3,6 @@
  * without secrets and without anything that it would obey; the bytes as they are go only where nothing obeys them.
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { builtInAdapters } from '../adapters/registry.ts';
 import { CANCEL_EXIT, type CancelSignal, EXIT } from '../model/codes.ts';
 import { neutralise } from '../receipt/neutralise.ts';
 import { type AttemptLog, logsOfRun } from '../run/attempt-logs.ts';
@@ -88,7 +87,7 @@ async function logs(io: CliIo, wanted: string, options: LogsOptions, output: Byt
 const printerFor = (io: CliIo, options: LogsOptions, output: ByteOutput, headers: boolean): LogPrinter =>
   logPrinter({
     output,
-    redactor: options.raw === true ? null : redactorFor(builtInAdapters, io.env),
+    redactor: options.raw === true ? null : redactorFor([], io.env),
     headers,
     note: (line) => io.note(neutralise(line)),
   });

@@ -4,7 +4,6 @@
  */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { builtInAdapters } from '../adapters/registry.ts';
 import { discoverRepository } from '../git/repository.ts';
 import { EXIT } from '../model/codes.ts';
 import type { RepositoryFacts } from '../model/plan.ts';
@@ -70,7 +69,7 @@ async function recover(io: CliIo, wanted: string | undefined, options: RecoverOp
   if (!chosen.ok) return sayNotChosen(io, 'recover', chosen.error);
   const movedTo = options.repo === undefined ? ok(null) : await repositoryAt(io, options.repo);
   if (!movedTo.ok) return sayNotChosen(io, 'recover', movedTo.error);
-  const redactor = redactorFor(builtInAdapters, io.env);
+  const redactor = redactorFor([], io.env);
   const runs: RecoveredRun[] = [];
   let code: number = EXIT.success;
   for (const place of chosen.value) {

@@ -6,7 +6,6 @@ import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { linesOf } from '../adapters/lines.ts';
 import { type LogRefusal, refusalLog } from '../adapters/refusal-log.ts';
-import { builtInAdapters } from '../adapters/registry.ts';
 import type { Stream } from '../model/adapter.ts';
 import { EXIT } from '../model/codes.ts';
 import type { Refused } from '../model/refused.ts';
@@ -71,7 +70,7 @@ async function answer(
   const bytes = await readLog(pieces.value, log.read);
   if (!bytes.ok) return complain(io, unreadable(file, bytes.error));
   const found = log.refusal();
-  const redactor = redactorFor([...builtInAdapters, ...asked.value], io.env);
+  const redactor = redactorFor(asked.value, io.env);
   await io.out(`${printableJson(record(found, bytes.value, redactor))}\n`);
   return found === null ? NOT_REFUSED : REFUSED;
 }

@@ -1,7 +1,6 @@
 /** `agent-exec run`: one unit through the candidates of a role. Checks everything first, then acts, then answers. */
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { builtInAdapters } from '../adapters/registry.ts';
 import { isIgnoredNow } from '../git/ignored-now.ts';
 import { EXIT } from '../model/codes.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -271,7 +270,7 @@ const planRedactor = ({ candidates }: Plan, io: CliIo): Redactor =>
 async function refuse(io: CliIo, options: RunOptions, why: Explained, findings: readonly Diagnostic[]): Promise<void> {
   io.exit(EXIT['invalid-config']);
   // There may be no plan yet to say whose credentials these are: a packet's line is shown with all that are known left out.
-  const redactor = redactorFor(builtInAdapters, io.env);
+  const redactor = redactorFor([], io.env);
   const message = neutralise(redactor.text(why.message));
   io.note(
     findings.length > 0 ? redactor.text(diagnosticsText(findings, { enabled: false })) : `agent-exec: ${message}\n`,

@@ -95,6 +95,9 @@ export type Observation =
   /** It reported its result; for CLIs that linger, the tree may be ended after a short grace. */
   | { readonly kind: 'finished' };
 
+/** Bytes of the last message that a report carries: its end. */
+export const FINAL_TEXT_BYTES = 256 * 1024;
+
 /** What a worker said of itself. Self-reported, every field. */
 export interface WorkerReport {
   readonly status: 'success' | 'error' | null;
@@ -102,7 +105,7 @@ export interface WorkerReport {
   readonly model: string | null;
   readonly sessionId: string | null;
   readonly usage: Usage;
-  /** The last message, bounded to its last 256 KiB; '' where there is none. */
+  /** The last message, bounded to its last `FINAL_TEXT_BYTES`; '' where there is none. */
   readonly finalText: string;
   readonly refusal: Refusal | null;
   /** True where the format promises a result event and none came. */

@@ -18,6 +18,9 @@ export interface ResultContract {
 }
 
 /** Text, or an object with more to it. */
-export const item = z.union([z.string().trim().min(1), z.record(z.string(), z.unknown())]);
+export const item = z.union([
+  z.string().trim().min(1),
+  z.record(z.string(), z.unknown()).refine((object) => Object.keys(object).length > 0, 'must not be empty'),
+]);
 /** Text that is not blank, or a list of such. */
 export const words = z.union([z.string().trim().min(1), z.array(item).min(1)]);

@@ -84,6 +84,7 @@ export function freezePlan(parts: PlanParts): Plan {
     prompt: composePrompt({
       instructions: parts.instructions,
       unit,
+      expects: role.expects,
       resultKeys: role.result === null ? null : resultContract(role.result).keys,
     }),
     config: parts.config,

@@ -11,8 +11,9 @@ import type { Candidate } from '../model/adapter.ts';
 import type { Evidence, Finding, Preservation } from '../model/evidence.ts';
 import type { ProbeRecord } from '../model/observation.ts';
 import type { RepoPath } from '../model/path.ts';
+import { compareClaims } from '../verdict/claims.ts';
 import { classify, type Verdict } from '../verdict/classify.ts';
-import { compareClaims, judgeWorkerResult } from '../verdict/worker-result.ts';
+import { judgeWorkerResult } from '../verdict/worker-result.ts';
 import { type Baseline, retakeBaseline, takeBaseline } from '../workspace/baseline.ts';
 import { createWorkspace } from '../workspace/create.ts';
 import { outOfScope, takeInventory } from '../workspace/inventory.ts';
@@ -302,7 +303,7 @@ class Attempt {
       outOfScope: inventory.kind === 'none' ? [] : outOfScope(inventory.changes, scope),
     });
     if (inventory.kind !== 'none')
-      this.#findings.push(...compareClaims(this.#run.plan.role.result, this.#evidence.workerResult, inventory.changes));
+      this.#findings.push(...compareClaims(this.#run.plan.role, this.#evidence.workerResult, inventory.changes));
   }
 
   async #keep(workspace: Workspace): Promise<void> {

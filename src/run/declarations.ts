@@ -4,8 +4,8 @@
  */
 
 import { err, ok, type Result } from '../model/result.ts';
+import { readStrictJson, utf8Text } from '../model/strict-json.ts';
 import type { Declaration } from '../receipt/delegations.ts';
-import { readStrictJson, utf8Text } from '../receipt/strict-json.ts';
 import { elementsOf, membersOf, rootStart, type Span, syntaxProblemOf } from '../unit/json-text.ts';
 import { diagnosticsOf } from '../unit/places.ts';
 

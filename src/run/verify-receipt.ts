@@ -7,6 +7,7 @@ import type { PlanRecord } from '../model/plan-record.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { ReceiptCheck, Requirement } from '../model/receipt-verify.ts';
 import { err, ok, type Result } from '../model/result.ts';
+import { readStrictJson, utf8Text } from '../model/strict-json.ts';
 import { digestOf } from '../receipt/canonical.ts';
 import { judged } from '../receipt/check.ts';
 import { checkAttempts } from '../receipt/check-attempts.ts';
@@ -14,7 +15,6 @@ import { checkUnit, type SeenUnit } from '../receipt/check-intent.ts';
 import { checkHostFallback, checkOutcome } from '../receipt/check-outcome.ts';
 import { checkChanges, checkRefs, checkTimes } from '../receipt/check-shape.ts';
 import { receiptOf } from '../receipt/receipt.ts';
-import { readStrictJson, utf8Text } from '../receipt/strict-json.ts';
 import { checkInRepository } from './verify-in-repository.ts';
 
 export interface Verifying {

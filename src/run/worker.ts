@@ -5,7 +5,14 @@ import { workerEnvironment } from '../adapters/environment.ts';
 import { refusalAtEnd } from '../adapters/provider-wait.ts';
 import { statePaths } from '../adapters/state-path.ts';
 import { repositoryFolders } from '../git/configured-files.ts';
-import type { Invocation, Observation, Stream, Unavailable, WorkerReport } from '../model/adapter.ts';
+import {
+  FINAL_TEXT_BYTES,
+  type Invocation,
+  type Observation,
+  type Stream,
+  type Unavailable,
+  type WorkerReport,
+} from '../model/adapter.ts';
 import type { Isolation } from '../model/observation.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { type Containment, mechanismName } from '../process/containment.ts';
@@ -129,8 +136,6 @@ export interface WorkerOutcome {
   readonly report: WorkerReport;
 }
 
-const MAX_RESULT_BYTES = 256 * 1024;
-
 /** The end of the result file that some CLIs write their last message to; '' where there is none. Never follows a link. */
 async function readResultFile(path: string): Promise<string> {
   try {
@@ -138,7 +143,7 @@ async function readResultFile(path: string): Promise<string> {
     try {
       const entry = await file.stat();
       if (!entry.isFile()) return '';
-      const length = Math.min(entry.size, MAX_RESULT_BYTES);
+      const length = Math.min(entry.size, FINAL_TEXT_BYTES);
       const bytes = Buffer.alloc(length);
       const { bytesRead } = await file.read(bytes, 0, length, entry.size - length);
       return bytes.subarray(0, bytesRead).toString('utf8');

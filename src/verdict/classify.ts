@@ -204,13 +204,16 @@ const nothingToShow: Rule = (e) => {
   if (e.report.resultMissing) {
     return { code: 'NO_RESULT', message: 'the worker exited without the result event that its format promises' };
   }
-  if (changesOf(e).length > 0) return null;
+  if (changesOf(e).length > 0 && e.expects !== 'report') return null;
   if (e.expects === 'changes') {
     const note = ignoredOf(e).length > 0 ? ` (only ${plural(ignoredOf(e).length, 'ignored file')}, kept)` : '';
     return { code: 'EMPTY_DIFF', message: `the worker exited with 0 but changed nothing${note}` };
   }
   return e.report.finalText.trim() === ''
-    ? { code: 'NO_RESULT', message: 'the worker neither changed nor said anything' }
+    ? {
+        code: 'NO_RESULT',
+        message: `the worker ${changesOf(e).length > 0 ? 'reported nothing' : 'neither changed nor said anything'}`,
+      }
     : null;
 };
 

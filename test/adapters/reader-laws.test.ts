@@ -4,18 +4,18 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  activityText,
-  errorText,
-  FINAL_TEXT_BYTES,
-  lastBytes,
-  refusalLine,
-  tail,
-} from '../../src/adapters/bounded-text.ts';
+import { activityText, errorText, lastBytes, refusalLine, tail } from '../../src/adapters/bounded-text.ts';
 import { customAdapter } from '../../src/adapters/custom.ts';
 import { linesOf } from '../../src/adapters/lines.ts';
 import { builtInAdapters } from '../../src/adapters/registry.ts';
-import { type Adapter, MAX_LINE, type Observation, type Stream, type WorkerReport } from '../../src/model/adapter.ts';
+import {
+  type Adapter,
+  FINAL_TEXT_BYTES,
+  MAX_LINE,
+  type Observation,
+  type Stream,
+  type WorkerReport,
+} from '../../src/model/adapter.ts';
 import { refusal, usage } from '../../src/model/observation.ts';
 
 setFlagsFromString('--expose-gc');

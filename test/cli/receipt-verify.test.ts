@@ -418,7 +418,10 @@ describe('--delegations', () => {
     ]);
     const twice = line.replace('{', '{"transport":"scripts/x.sh",');
     const [first] = (await declared(`[${twice},${line}]`)).delegations?.entries ?? [];
-    expect(first).toMatchObject({ code: 'NOT_A_DECLARATION', reason: /two members named "transport"/ });
+    expect(first).toMatchObject({
+      code: 'NOT_A_DECLARATION',
+      reason: expect.stringMatching(/two members named "transport"/),
+    });
     const prototype = `[${line},{"__proto__":{"role":"repair","transport":"agent-exec","run_id":"${receipt.run_id}"}}]`;
     expect((await declared(prototype)).delegations?.entries[1]?.code).toBe('BARE_ROLE');
   });

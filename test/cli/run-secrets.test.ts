@@ -1,5 +1,5 @@
 /** What `run` prints without running, the plan and the line of a packet that it refuses, shows no credential in them. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { World } from '../run/world.ts';
@@ -31,4 +31,15 @@ test('a refused packet', async () => {
   expect(code).toBe(3);
   expect(stderr).toContain('"api_key": "[redacted]", "auth": "[redacted]"');
   expect(stdout + stderr).not.toMatch(/ghp_|sk-of/);
+});
+
+test("a credential of the host's that no candidate takes, in what a worker says", async () => {
+  const world = new World();
+  world.configure({ one: { script: `cat >/dev/null; echo x >> src/a.txt; echo "It uses ${SECRET}."` } });
+  const receipt = join(world.folder, 'receipt.json');
+  const args = ['run', '--role', 'repair', '--unit', world.packet(), '--state-dir', world.state, '--receipt', receipt];
+  const done = await world.cli([...args, '--json'], { env: { ANTHROPIC_API_KEY: SECRET } });
+  const written = readFileSync(receipt, 'utf8');
+  expect([done.code, written]).toEqual([0, expect.stringContaining('It uses [redacted].')]);
+  expect(written + done.stdout + done.stderr).not.toContain(SECRET);
 });

@@ -16,7 +16,7 @@ const UNIT: Unit = {
   timeout_seconds: 600,
 };
 const prompt = (parts: Partial<Parameters<typeof composePrompt>[0]> = {}) =>
-  composePrompt({ instructions: null, unit: UNIT, resultKeys: null, ...parts });
+  composePrompt({ instructions: null, unit: UNIT, expects: 'changes', resultKeys: null, ...parts });
 const fenceOf = (text: string): string => /^<(unit-data-[0-9a-f]{16})>$/m.exec(text)?.[1] ?? '';
 
 describe('a prompt', () => {
@@ -47,6 +47,12 @@ describe('a prompt', () => {
     expect(order).not.toContain(-1);
     expect(order).toEqual([...order].sort((a, b) => a - b));
     expect(text).not.toContain('name: repair');
+  });
+
+  test('says what is wanted, where it is not simply a change', () => {
+    expect(prompt({ expects: 'report' })).toContain('change nothing, and say in your last message what you found');
+    expect(prompt({ expects: 'either' })).toContain('a change, a report, or both');
+    expect(prompt({ expects: 'changes' })).not.toContain('What is wanted is');
   });
 
   test('says nothing of what is not there', () => {

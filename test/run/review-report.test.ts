@@ -26,6 +26,7 @@ test('a report of nothing but findings is a success without a commit', async () 
   );
   expect([code, stdout, stderr]).toEqual([0, `${JSON.stringify(REPORT)}\n`, '']);
   expect(attempt).toMatchObject({ code: 'OK', transport: null, worker_result: REPORT, findings: [] });
+  expect(prompt).toContain('What is wanted is a report: change nothing');
   expect(prompt).toContain('"severity", one of "critical", "major", "minor", "note"');
 });
 
@@ -48,8 +49,8 @@ test.each([
   expect([done.code, done.stdout, done.attempt.code]).toEqual([4, '', code]);
 });
 
-test('a change that a report does not tell of is noted', async () => {
+test('a change beside a report is kept, and noted', async () => {
   const { code, attempt } = await review(JSON.stringify(REPORT), 'echo more >> src/a.txt');
   expect(code).toBe(0);
-  expect(attempt.findings).toMatchObject([{ code: 'CHANGE_NOT_CLAIMED', paths: ['src/a.txt'] }]);
+  expect(attempt.findings).toMatchObject([{ code: 'CHANGES_NOT_EXPECTED', paths: ['src/a.txt'] }]);
 });

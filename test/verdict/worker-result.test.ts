@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FINAL_TEXT_BYTES } from '../../src/model/adapter.ts';
 import { RESULT_CONTRACTS } from '../../src/model/worker-result.ts';
-import { compareClaims, judgeWorkerResult } from '../../src/verdict/worker-result.ts';
-import { change } from './evidence-samples.ts';
+import { judgeWorkerResult } from '../../src/verdict/worker-result.ts';
 
 const CONTRACT = 'repair-result/v1';
 const READY = {
@@ -88,12 +88,38 @@ test.each([
   ['another status', { ...READY, STATUS: 'DONE' }],
   ['a further key', { ...READY, MOOD: 'good' }],
   ['an empty change', { ...READY, CHANGES: [''] }],
+  ['a change of nothing', { ...READY, CHANGES: [{}] }],
   ['an empty rollback', { ...READY, ROLLBACK: '' }],
   ['changes that are no list', { ...READY, CHANGES: 'src/add.js' }],
 ])('invalid: %s', (_name, value) => {
   const judged = judgeWorkerResult(CONTRACT, json(value));
   expect(judged.kind).toBe('invalid');
   expect(judged.kind === 'invalid' && judged.message).toMatch(/repair-result\/v1: \w+/);
+});
+
+test.each([
+  ['status', json(READY).replace('{', '{"STATUS":"BLOCKED",')],
+  ['status, escaped', json(READY).replace('{', '{"ST\\u0041TUS":"BLOCKED",')],
+  [
+    'member further down',
+    json({ ...READY, CHANGES: [{ path: 'a', what: 'b' }] }).replace('"what"', '"path":"c","what"'),
+  ],
+])('a %s given twice says one thing to this reader and another to the next', (_, text) => {
+  const judged = judgeWorkerResult(CONTRACT, text);
+  expect(judged).toMatchObject({
+    kind: 'invalid',
+    message: expect.stringMatching(/two members named "(?:STATUS|path)"/),
+  });
+});
+
+test('a message of which only the end was kept may have held a result', () => {
+  const long = `${'x'.repeat(FINAL_TEXT_BYTES - 10)} the end.`;
+  expect(judgeWorkerResult(CONTRACT, long)).toMatchObject({
+    kind: 'unparseable',
+    message: expect.stringMatching(/longer than the 256 KiB/),
+  });
+  expect(judgeWorkerResult(CONTRACT, long.slice(5000)).kind).toBe('missing');
+  expect(judgeWorkerResult(CONTRACT, `${long.slice(5000)}${json(READY)}`).kind).toBe('valid');
 });
 
 test('a number that no record can hold is no JSON of ours', () => {
@@ -111,63 +137,6 @@ test('any text has an answer, quickly', () => {
     judgeWorkerResult(CONTRACT, text);
   expect(process.cpuUsage().user - begun).toBeLessThan(5_000_000);
   expect(judgeWorkerResult(null, json(READY))).toEqual({ kind: 'not-required' });
-});
-
-test('claims are held against what changed', () => {
-  const judged = judgeWorkerResult(
-    CONTRACT,
-    json({ ...READY, CHANGES: ['src/add.js: sign', '`src/gone.js` removed'] }),
-  );
-  const findings = compareClaims(CONTRACT, judged, [change('src/add.js'), change('src/other.js')]);
-  expect(findings.map(({ code, paths }) => [code, paths])).toEqual([
-    ['CHANGE_NOT_CLAIMED', ['src/other.js']],
-    ['CLAIM_NOT_CHANGED', []],
-  ]);
-  expect(findings[1]?.message).toContain('src/gone.js');
-  expect(compareClaims(CONTRACT, judgeWorkerResult(CONTRACT, json(READY)), [change('src/add.js')])).toEqual([]);
-});
-
-describe('a claim', () => {
-  const compared = (claims: readonly unknown[], ...paths: readonly string[]): string[] =>
-    compareClaims(CONTRACT, judgeWorkerResult(CONTRACT, json({ ...READY, CHANGES: claims })), paths.map(change)).map(
-      ({ code }) => code,
-    );
-
-  test.each([
-    ['with a dot before it', ['./src/add.js: sign'], 'src/add.js'],
-    ['at the end of a sentence', ['The sign in src/add.js.'], 'src/add.js'],
-    ['with a line', ['src/add.js:12 sign'], 'src/add.js'],
-    ['in backquotes', ['`src/add.js` has the right sign'], 'src/add.js'],
-    ['by its place in the workspace', ['/tmp/x/workspace/src/add.js: sign'], 'src/add.js'],
-    ['as an object', [{ path: 'src/add.test.js', what: 'sign' }], 'src/add.test.js'],
-    ['with blanks in its name', ['src/a b.js: sign'], 'src/a b.js'],
-    ['without an ending', ['Makefile: a target'], 'Makefile'],
-    ['one of several in one claim', ['src/add.js, src/sub.js: signs', 'and src/mul.js'], 'src/mul.js'],
-  ])('names a file %s', (_, claims, path) => {
-    expect(compared(claims, path)).not.toContain('CHANGE_NOT_CLAIMED');
-    expect(compared(claims, path, 'other.js')).toContain('CHANGE_NOT_CLAIMED');
-  });
-
-  test.each([
-    ['another file of the same beginning', ['src/add.json: sign'], 'src/add.js'],
-    ['a file of the same name elsewhere', ['lib/src/add.js: sign'], 'src/add.js'],
-    ['a file of the same end', ['src/readd.js: sign'], 'add.js'],
-  ])('does not name %s', (_, claims, path) => {
-    expect(compared(claims, path)).toEqual(['CHANGE_NOT_CLAIMED', 'CLAIM_NOT_CHANGED']);
-  });
-
-  test('of any kind is compared in time', () => {
-    const begun = process.cpuUsage().user;
-    const paths = Array.from({ length: 20_000 }, (_, i) => `src/a b${i}.js`);
-    for (const claim of [
-      '.'.repeat(200_000),
-      `${'a/'.repeat(100_000)}!`,
-      `${'/a '.repeat(60_000)}`,
-      'a.'.repeat(100_000),
-    ])
-      compared([claim], ...paths);
-    expect(process.cpuUsage().user - begun).toBeLessThan(10_000_000);
-  });
 });
 
 describe('review-report/v1', () => {
@@ -200,12 +169,6 @@ describe('review-report/v1', () => {
       kind: 'invalid',
       message: expect.stringContaining('no valid review-report/v1'),
     });
-  });
-
-  test('claims to have changed nothing', () => {
-    const findings = compareClaims('review-report/v1', judge(REPORT), [change('src/add.js')]);
-    expect(findings.map(({ code }) => code)).toEqual(['CHANGE_NOT_CLAIMED']);
-    expect(compareClaims('review-report/v1', judge(REPORT), [])).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Strict JSON is what `JSON.parse` reads, and no object in it names a member twice. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readStrictJson, utf8Text } from '../../src/receipt/strict-json.ts';
+import { readStrictJson, utf8Text } from '../../src/model/strict-json.ts';
 
 test('any JSON value that was written by JSON.stringify is read as itself', () => {
   fc.assert(

@@ -3,7 +3,7 @@
  * equal names counts, so a text that has them says one thing to this tool and another to somebody else. Without
  * recursion: neither depth nor size of a hostile text matters beyond the time to read it once.
  */
-import { err, ok, type Result } from '../model/result.ts';
+import { err, ok, type Result } from './result.ts';
 
 export type JsonProblem =
   /** No JSON at all: nothing was said that could be judged. */
