@@ -204,8 +204,10 @@ async function execute(
     const limit = plan.limits.summaryBytes;
     io.exit(receipt.exit_code);
     if (options.print === 'result') {
-      const { stream, text } = resultAnswer(receipt, summary, limit);
-      return stream === 'stdout' ? await io.out(text) : io.note(text);
+      const { stdout, stderr } = resultAnswer(receipt, summary, limit);
+      if (stdout !== '') await io.out(stdout);
+      if (stderr !== '') io.note(stderr);
+      return;
     }
     await io.out(options.json === true ? fitSummary(summary, limit) : runAnswer(summary, receipt, { limit, steps }));
   } finally {

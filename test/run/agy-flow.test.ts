@@ -488,6 +488,14 @@ describe.skipIf(!onLinux)('records that cannot be written', () => {
     expect(JSON.parse(done.stdout)).toMatchObject({ exit_code: exit, telemetry_logged: false });
     expect(done.receipt.telemetry.logged).toBe(false);
   });
+
+  test('a BLOCKED is still printed, with the summary beside it that tells what is missing', async () => {
+    const done = await flow({ ...plays(says(JSON.stringify(BLOCKED))), args: [...noTelemetry.args, '--quiet'] });
+    expect([done.code, done.stdout]).toEqual([6, `${JSON.stringify(BLOCKED)}\n`]);
+    expect(summarySchema.parse(JSON.parse(done.stderr))).toMatchObject({ exit_code: 6, telemetry_logged: false });
+    const logged = await flow({ ...plays(says(JSON.stringify(BLOCKED))), args: ['--quiet'] });
+    expect([logged.code, logged.stderr]).toEqual([6, '']);
+  });
 });
 
 describe.skipIf(!onLinux)('a nested call', () => {
