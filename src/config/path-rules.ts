@@ -1,9 +1,13 @@
 /** Rules for values that name files and programs. */
+import { err, type Result } from '../model/result.ts';
 import { errorAt, type Finding, quote, warningAt } from './finding.ts';
+import { readInstructions } from './instructions.ts';
 import type { AdapterView, ProfileView, RoleView, Text } from './view.ts';
 
-/** Reads a repository-relative file as text; null where there is no such regular file. */
-export type ReadFile = (path: string) => string | null;
+/** Why a file of the repository cannot be read; `why` follows its name. */
+export type Unread = { readonly kind: 'missing' } | { readonly kind: 'unusable'; readonly why: string };
+/** Reads a repository-relative file. */
+export type ReadFile = (path: string) => Result<Uint8Array, Unread>;
 
 const BARE_NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
 const ABSOLUTE_PATH = /^(?:\/[\p{L}\p{M}\p{N}._+@,=:-]+)+$/u;
@@ -42,7 +46,9 @@ function pathProblem(path: string): string | null {
 
 const PATH_HINT = 'Write a path from the repository root, such as agents/repair.md.';
 
-/** `instructions`: an existing Markdown file of the repository. */
+const whyUnread = (problem: Unread): string => (problem.kind === 'missing' ? 'is not there' : problem.why);
+
+/** `instructions`: a Markdown file of the repository that says something. */
 export function instructionsFile({ instructions }: RoleView, readFile: ReadFile | undefined): Finding[] {
   if (instructions === null || instructions.value === '') return [];
   const { value, span } = instructions;
@@ -52,9 +58,16 @@ export function instructionsFile({ instructions }: RoleView, readFile: ReadFile 
   if (!value.endsWith('.md')) {
     return [errorAt('INSTRUCTIONS_PATH', span, `instructions path ${quote(value)} does not end in .md`, PATH_HINT)];
   }
-  if (readFile === undefined || readFile(value) !== null) return [];
-  const hint = 'Add the file, or remove the key.';
-  return [errorAt('INSTRUCTIONS_MISSING', span, `there is no readable file ${quote(value)} in the repository`, hint)];
+  if (readFile === undefined) return [];
+  const read = readFile(value);
+  if (!read.ok && read.error.kind === 'missing') {
+    const hint = 'Add the file, or remove the key.';
+    return [errorAt('INSTRUCTIONS_MISSING', span, `there is no file ${quote(value)} in the repository`, hint)];
+  }
+  const text = read.ok ? readInstructions(read.value) : err(whyUnread(read.error));
+  if (text.ok) return [];
+  const hint = 'It must be a Markdown file of the repository, in UTF-8, of at most 256 KiB.';
+  return [errorAt('INSTRUCTIONS_UNUSABLE', span, `${quote(value)} ${text.error}`, hint)];
 }
 
 /** `refusal_prefixes` name a source that still holds each of them. */
@@ -76,13 +89,17 @@ export function refusalSource(adapter: AdapterView, readFile: ReadFile | undefin
     return [errorAt('REFUSAL_PREFIXES_REQUIRED', source.span, message, 'Add the literals, or remove the key.')];
   }
   if (readFile === undefined) return [];
-  const text = readFile(source.value);
-  if (text === null) {
-    const message = `there is no readable file ${quote(source.value)} in the repository`;
+  const read = readFile(source.value);
+  if (!read.ok) {
+    const message =
+      read.error.kind === 'missing'
+        ? `there is no file ${quote(source.value)} in the repository`
+        : `${quote(source.value)} ${read.error.why}`;
     const hint = 'Name the regular file, of at most 256 KiB and inside the repository, that holds the literals.';
     return [errorAt('REFUSAL_SOURCE_MISSING', source.span, message, hint)];
   }
-  return sentinelDrift(refusalPrefixes, source, text);
+  // Sources need not be UTF-8; the literals are, and stand in them as they are.
+  return sentinelDrift(refusalPrefixes, source, new TextDecoder().decode(read.value));
 }
 
 function sentinelDrift(prefixes: readonly Text[], source: Text, text: string): Finding[] {

@@ -1,8 +1,6 @@
-/** Reads the configuration file and files it names, without ever waiting for a pipe or reading without bound. */
+/** Reads the configuration file, without ever waiting for a pipe or reading without bound. */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
-import { join, sep } from 'node:path';
-import type { ReadFile } from '../config/path-rules.ts';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { MAX_FILE_BYTES } from '../config/source-text.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { err, ok, type Result } from '../model/result.ts';
@@ -56,7 +54,7 @@ export function readRegularFile(path: string, limit: number): Result<Uint8Array,
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    return err(errno(error));
+    return err(errnoOf(error));
   }
   try {
     const facts = fstatSync(descriptor);
@@ -69,33 +67,14 @@ export function readRegularFile(path: string, limit: number): Result<Uint8Array,
     }
     return ok(buffer.subarray(0, length));
   } catch (error) {
-    return err(errno(error));
+    return err(errnoOf(error));
   } finally {
     closeSync(descriptor);
   }
 }
 
-const errno = (error: unknown): string => {
+/** The name of a failed system call's error; any other error is thrown on. */
+export const errnoOf = (error: unknown): string => {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   throw error;
 };
-
-/** Reads files below `root`; null for what is missing, unreadable, over 256 KiB, or leads out of it by links. */
-export function repositoryReader(root: string): ReadFile {
-  return (path) => {
-    const real = realPath(join(root, path));
-    const top = realPath(root);
-    if (real === null || top === null || !real.startsWith(top.endsWith(sep) ? top : top + sep)) return null;
-    const read = readRegularFile(real, MAX_FILE_BYTES);
-    return read.ok && read.value.length <= MAX_FILE_BYTES ? new TextDecoder().decode(read.value) : null;
-  };
-}
-
-function realPath(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    errno(error); // a path that cannot be resolved is not a file of the repository
-    return null;
-  }
-}

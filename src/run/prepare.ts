@@ -4,6 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { readInstructions } from '../config/instructions.ts';
+import type { ReadFile } from '../config/path-rules.ts';
 import { parsePolicy } from '../config/policy.ts';
 import { type BaseTree, pathsAtBase } from '../git/base-tree.ts';
 import {
@@ -24,7 +26,8 @@ import { freezePlan } from '../plan/plan.ts';
 import { digestOf } from '../receipt/canonical.ts';
 import { type LedgerSource, unitFromLedger } from '../unit/ledger.ts';
 import { parseUnit, type UnitFlags, unitFromFlags } from '../unit/packet.ts';
-import { CONFIG_FILE, configDigest, readConfigFile, repositoryReader } from './config-file.ts';
+import { CONFIG_FILE, configDigest, readConfigFile } from './config-file.ts';
+import { repositoryReader } from './repository-reader.ts';
 
 export type UnitSource =
   | { readonly kind: 'packet'; readonly file: string; readonly bytes: Uint8Array }
@@ -57,6 +60,7 @@ export interface Prepared {
 }
 
 interface ReadConfig {
+  readonly readFile: ReadFile;
   readonly policy: Policy;
   readonly warnings: readonly Diagnostic[];
   readonly bytes: Uint8Array;
@@ -68,19 +72,34 @@ function readConfig(repository: RepositoryFacts): Result<ReadConfig, PrepareProb
   const readFile = repositoryReader(repository.worktree);
   const parsed = parsePolicy({ file: CONFIG_FILE, bytes: bytes.value, readFile });
   if (!parsed.ok) return err({ kind: 'config', findings: parsed.error });
-  return ok({ policy: parsed.value.policy, warnings: parsed.value.warnings, bytes: bytes.value });
+  return ok({ readFile, policy: parsed.value.policy, warnings: parsed.value.warnings, bytes: bytes.value });
 }
 
+const SYMLINK = '120000';
+
 /** The host's working copy is what counts (SPEC 6.1); where base says something else, the receipt tells. */
-function comparedWithBase(repository: RepositoryFacts, baseTree: BaseTree, bytes: Uint8Array): Finding[] {
-  const atBase = baseTree.entries.get(CONFIG_FILE as RepoPath);
+function comparedWithBase(
+  repository: RepositoryFacts,
+  baseTree: BaseTree,
+  code: 'CONFIG_DIFFERS_FROM_BASE' | 'INSTRUCTIONS_DIFFER_FROM_BASE',
+  { path, bytes }: { readonly path: string; readonly bytes: Uint8Array },
+): Finding[] {
+  const atBase = baseTree.entries.get(path as RepoPath);
   const oid = createHash(repository.objectFormat).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
-  if (atBase?.oid === oid) return [];
+  // What a link of base led to would have to be followed in its tree; that it is the same link is not looked at either.
+  if (atBase?.oid === oid || atBase?.mode === SYMLINK) return [];
   const message =
     atBase === undefined
-      ? `${CONFIG_FILE} is in the working copy only, not in the base commit`
-      : `${CONFIG_FILE} of the working copy differs from the base commit`;
-  return [{ code: 'CONFIG_DIFFERS_FROM_BASE', message, paths: [CONFIG_FILE as RepoPath] }];
+      ? `${path} is in the working copy only, not in the base commit`
+      : `${path} of the working copy differs from the base commit`;
+  return [{ code, message, paths: [path as RepoPath] }];
+}
+
+/** What the configuration was found valid with. Throws where it was not: nothing is planned from such a file. */
+function textOf(read: ReturnType<ReadFile>): string {
+  const text = read.ok ? readInstructions(read.value) : read;
+  if (!text.ok) throw new Error('the instructions were found usable, and are not');
+  return text.value;
 }
 
 function readUnit(source: UnitSource, policy: Policy): Result<Unit, readonly Diagnostic[]> {
@@ -109,7 +128,7 @@ export async function prepareRun(
   if (!index.ok) return err({ kind: 'repository', problem: index.error });
   const config = readConfig(repository);
   if (!config.ok) return config;
-  const { policy, warnings, bytes } = config.value;
+  const { policy, warnings, bytes, readFile } = config.value;
   const role = roleOf(policy, request.role);
   if (role === null) return err({ kind: 'unknown-role', role: request.role, known: Object.keys(policy.roles) });
   const unit = readUnit(request.unit, policy);
@@ -117,7 +136,7 @@ export async function prepareRun(
   const resolved = await resolveBase(repository, request.base ?? 'HEAD');
   if (!resolved.ok) return err({ kind: 'base', problem: resolved.error });
   const { base, baseTree } = resolved.value;
-  const instructions = role.instructions === null ? null : repositoryReader(repository.worktree)(role.instructions);
+  const instructions = role.instructions === null ? null : readFile(role.instructions);
   const plan = freezePlan({
     runId: request.runId,
     policy,
@@ -126,11 +145,16 @@ export async function prepareRun(
     repository,
     base,
     baseTree,
-    instructions,
+    instructions: instructions === null ? null : textOf(instructions),
     verify: request.verify,
     config: { path: CONFIG_FILE, digest: configDigest(bytes) },
     digestOf,
   });
   const tree = await pathsAtBase(repository, base);
-  return ok({ plan, policy, baseTree: tree, warnings, findings: comparedWithBase(repository, tree, bytes) });
+  const findings = comparedWithBase(repository, tree, 'CONFIG_DIFFERS_FROM_BASE', { path: CONFIG_FILE, bytes });
+  if (role.instructions !== null && instructions?.ok === true) {
+    const file = { path: role.instructions, bytes: instructions.value };
+    findings.push(...comparedWithBase(repository, tree, 'INSTRUCTIONS_DIFFER_FROM_BASE', file));
+  }
+  return ok({ plan, policy, baseTree: tree, warnings, findings });
 }

@@ -239,14 +239,30 @@ describe('files that cannot be read: one clear error, exit 3', () => {
     expect(code).toBe(3);
   });
 
-  test('files that the policy names are not read through links that leave the repository', async () => {
-    const root = repository(VALID.replace('agents/review.md', 'agents/link.md'));
-    const outside = join(mkdtempSync(join(tmpdir(), 'ax-out-')), 'x.md');
-    writeFileSync(outside, 'x');
-    symlinkSync(outside, join(root, 'agents/link.md'));
-    expect((await validate([], { cwd: root })).out).toContain('INSTRUCTIONS_MISSING');
+  test.each<[string, (path: string) => void, string]>([
+    ['missing', () => {}, 'INSTRUCTIONS_MISSING there is no file "agents/other.md" in the repository'],
+    ['a link to nothing', (path) => symlinkSync('nowhere.md', path), 'INSTRUCTIONS_MISSING there is no file'],
+    ['a link that leaves the repository', linkOutside, '"agents/other.md" leads out of the repository'],
+    ['a loop of links', (path) => symlinkSync('other.md', path), 'is a symbolic link that leads nowhere (a loop)'],
+    ['a folder', (path) => mkdirSync(path), 'INSTRUCTIONS_UNUSABLE "agents/other.md" is a folder'],
+    ['a fifo', (path) => void execFileSync('mkfifo', [path]), 'is not a regular file'],
+    ['larger than is read', (path) => writeFileSync(path, 'x'.repeat(256 * 1024 + 1)), 'is larger than 256 KiB'],
+    ['not UTF-8', (path) => writeFileSync(path, Buffer.from([0xff])), 'is not UTF-8 text'],
+    ['only frontmatter', (path) => writeFileSync(path, '---\na: b\n---\n'), 'says nothing'],
+  ])('instructions that are %s', async (_, make, words) => {
+    const root = repository(VALID.replace('agents/review.md', 'agents/other.md'));
+    make(join(root, 'agents/other.md'));
+    const { code, out } = await validate([], { cwd: root });
+    expect([code, out]).toEqual([3, expect.stringContaining(words)]);
+    expect(out).toMatch(/AGENT-EXECUTION\.md:\d+:\d+ error INSTRUCTIONS_\w+ /);
   });
 });
+
+function linkOutside(path: string): void {
+  const outside = join(mkdtempSync(join(tmpdir(), 'ax-out-')), 'x.md');
+  writeFileSync(outside, 'x');
+  symlinkSync(outside, path);
+}
 
 describe('refusal_source must hold each of refusal_prefixes, letter by letter', () => {
   /** `source` is what stands at the path, in its own words or made by a function. */

@@ -183,6 +183,7 @@ const RULES: readonly Row[] = [
   ['INSTRUCTIONS_PATH', 'git folder', 'agents/review.md', '⟪.Git/x.md'],
   ['INSTRUCTIONS_PATH', 'other ending', 'agents/review.md', '⟪agents/review.txt'],
   ['INSTRUCTIONS_MISSING', 'no file', 'agents/review.md', '⟪agents/other.md'],
+  ['INSTRUCTIONS_UNUSABLE', 'says nothing', 'agents/review.md', '⟪agents/empty.md'],
   ['ARGV_METACHARACTER', 'substitution', '[run, --quiet]', '[run, ⟪$(id)]'],
   ['ARGV_METACHARACTER', 'backtick', '[run, --quiet]', '[run, ⟪"`id`"]'],
   ['ARGV_METACHARACTER', 'separator', '[run, --quiet]', '[run, ⟪a;b]'],

@@ -1,7 +1,8 @@
 /** One valid file that uses every key, and a way to write down what one edit of it must be told. */
+import type { ReadFile } from '../../src/config/path-rules.ts';
 import { type ParsedPolicy, parsePolicy } from '../../src/config/policy.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
-import type { Result } from '../../src/model/result.ts';
+import { err, ok, type Result } from '../../src/model/result.ts';
 
 export const VALID = `# Policy
 
@@ -65,14 +66,15 @@ More words.
 
 export const FILES: Readonly<Record<string, string>> = {
   'agents/review.md': '# Review\n',
+  'agents/empty.md': '---\nname: review\n---\n',
   'tools/own.py': 'print("Quota exceeded: come back")\n',
 };
-export const readFile = (path: string): string | null => FILES[path] ?? null;
+export const readFile: ReadFile = (path) => {
+  const text = FILES[path];
+  return text === undefined ? err({ kind: 'missing' }) : ok(Buffer.from(text));
+};
 
-export const parse = (
-  text: string | Uint8Array,
-  read: (path: string) => string | null = readFile,
-): Result<ParsedPolicy, Diagnostic[]> =>
+export const parse = (text: string | Uint8Array, read: ReadFile = readFile): Result<ParsedPolicy, Diagnostic[]> =>
   parsePolicy({
     file: 'AGENT-EXECUTION.md',
     bytes: typeof text === 'string' ? new TextEncoder().encode(text) : text,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Unit } from '../../src/model/unit.ts';
-import { composePrompt, stripFrontmatter } from '../../src/plan/prompt.ts';
+import { composePrompt } from '../../src/plan/prompt.ts';
 
 const UNIT: Unit = {
   unit_id: 'fix-parser',
@@ -22,7 +22,7 @@ const fenceOf = (text: string): string => /^<(unit-data-[0-9a-f]{16})>$/m.exec(t
 describe('a prompt', () => {
   test('holds its parts in order: opening, role, unit, rules, result contract', () => {
     const text = prompt({
-      instructions: '---\nname: repair\n---\nYou repair things.\n',
+      instructions: 'You repair things.\n',
       resultKeys: '- "STATUS": what it is.',
     });
     const order = [
@@ -46,7 +46,6 @@ describe('a prompt', () => {
     ].map((pattern) => text.search(pattern));
     expect(order).not.toContain(-1);
     expect(order).toEqual([...order].sort((a, b) => a - b));
-    expect(text).not.toContain('name: repair');
   });
 
   test('says what is wanted, where it is not simply a change', () => {
@@ -101,18 +100,4 @@ describe('a prompt', () => {
     expect(prompt()).toBe(prompt());
     expect(fenceOf(prompt())).not.toBe(fenceOf(prompt({ unit: { ...UNIT, goal: 'Other.' } })));
   });
-});
-
-test.each([
-  ['---\na: b\n---\n\nBody\n', 'Body\n'],
-  ['\ufeff---\r\na: b\r\n---\r\nBody', 'Body'],
-  ['---\na: b\n...\nBody', 'Body'],
-  ['---\n---\nBody', 'Body'],
-  ['---\na: b\n---', ''],
-  ['---\na: b\nBody', '---\na: b\nBody'],
-  ['# Title\n---\nx\n---\n', '# Title\n---\nx\n---\n'],
-  ['----\na\n----\n', '----\na\n----\n'],
-  ['', ''],
-])('frontmatter of %j', (text, expected) => {
-  expect(stripFrontmatter(text)).toBe(expected);
 });

@@ -51,6 +51,19 @@ describe('the receipt', () => {
     expect(done.receipt.repository.dirty_paths).toBe(1);
   });
 
+  test('so it is with instructions', async () => {
+    const world = new World();
+    world.write('agents/repair.md', 'Find it.\n');
+    world.configure({ one: { script: `cat > @D@/prompt; ${WORK}` } }, [], ['instructions: agents/repair.md']);
+    expect((await world.run()).receipt.findings).toEqual([]);
+    writeFileSync(join(world.repo, 'agents/repair.md'), '---\nname: x\n---\nFind it well.\n');
+    const done = await world.run();
+    expect(done.receipt.findings).toMatchObject([
+      { code: 'INSTRUCTIONS_DIFFER_FROM_BASE', paths: ['agents/repair.md'] },
+    ]);
+    expect(readFileSync(join(world.folder, 'prompt'), 'utf8')).toContain('Your role:\n\nFind it well.\n\n');
+  });
+
   const UNWRITABLE = [
     { title: 'its folder is gone', script: 'rm -r @D@/out', isAlso: () => false },
     { title: 'somebody put a file there', script: 'echo mine > @D@/out/r.json', isAlso: () => true },
