@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path';
 import { workerEnvironment } from '../adapters/environment.ts';
-import type { Candidate, ListedModel, Unavailable } from '../model/adapter.ts';
+import { slugsFor } from '../adapters/model-list.ts';
+import type { Candidate, Unavailable } from '../model/adapter.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { runBounded } from '../process/bounded-command.ts';
 import type { Executable } from '../process/executable.ts';
@@ -14,13 +15,6 @@ const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
 
 const unresolved = (message: string): Result<never, Unavailable> => err({ code: 'UNRESOLVED_MODEL_SLUG', message });
-const words = (text: string): string[] => text.toLowerCase().match(/[a-z0-9.]+/g) ?? [];
-
-/** The models of which the label, or the slug, names the whole family and the effort. */
-export function matchingModels(models: readonly ListedModel[], family: string, effort: string): ListedModel[] {
-  const wanted = [...words(family), ...words(effort)].sort().join(' ');
-  return models.filter(({ slug, label }) => [label, slug].some((text) => words(text).sort().join(' ') === wanted));
-}
 
 /** The slug to pass; null where no model flag is passed (`model: auto`). */
 export async function resolveModel(
@@ -52,10 +46,10 @@ export async function resolveModel(
     });
     const models = end.kind === 'exited' ? adapter.models.parse(end.output) : null;
     if (models === null) continue;
-    const matches = matchingModels(models, model.family, model.effort);
-    const [only] = matches;
-    if (only !== undefined && matches.length === 1) return ok(only.slug);
-    const found = matches.length === 0 ? 'none' : matches.map(({ slug }) => slug).join(', ');
+    const slugs = slugsFor(models, model.family, model.effort);
+    const [only] = slugs;
+    if (only !== undefined && slugs.length === 1) return ok(only);
+    const found = slugs.length === 0 ? 'none' : slugs.join(', ');
     return unresolved(
       `Of ${models.length} models of ${adapter.name}, ${found} fit family ${model.family} with effort ${model.effort}. See its list and name one that fits alone.`,
     );
