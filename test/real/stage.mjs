@@ -27,7 +27,12 @@ const NOWHERE = 'http://127.0.0.1:9';
 const PROVIDER_WAIT_SECONDS = 8;
 const GRACE_MS = 60_000;
 
-const policy = (casts, clis, isolation, timeoutSeconds, result) => `# Who may work here
+/** A repair is handed over as a supervisor does it: instructions, a milestone of a ledger, and the result alone on stdout. */
+const INSTRUCTIONS = 'agents/repair.md';
+const MILESTONE = 'm1';
+const REPAIRING = `    instructions: ${INSTRUCTIONS}\n    result: repair-result/v1\n`;
+
+const policy = (casts, clis, isolation, timeoutSeconds, role) => `# Who may work here
 
 \`\`\`agent-execution
 schema: agent-execution/v1
@@ -44,7 +49,7 @@ execution:
 roles:
   implementation:
     candidates: [${casts.map(({ cli }) => cli).join(', ')}]
-${result === null ? '' : `    result: ${result}\n`}profiles:
+${role}profiles:
 ${casts
   .map(({ cli, scenario }) => {
     const { adapter } = clis[cli];
@@ -69,8 +74,10 @@ export async function play(test, { tool, clis, provider, isolation, source, uid,
   makeRepository(repo, source);
   writeFileSync(
     path.join(repo, 'AGENT-EXECUTION.md'),
-    policy(test.casts, clis, isolation, timeoutSeconds, repairs(test) ? 'repair-result/v1' : null),
+    policy(test.casts, clis, isolation, timeoutSeconds, repairs(test) ? REPAIRING : ''),
   );
+  mkdirSync(path.join(repo, path.dirname(INSTRUCTIONS)), { recursive: true });
+  writeFileSync(path.join(repo, INSTRUCTIONS), '---\nname: repair\n---\nMend the cause, not the symptom.\n');
   git(repo, 'add', '-A');
   git(repo, 'commit', '-q', '--no-verify', '-m', 'base');
   for (const name of ['home', 'tmp', 'records']) mkdirSync(at(name), { mode: 0o700 });
@@ -85,6 +92,12 @@ export async function play(test, { tool, clis, provider, isolation, source, uid,
     timeout_seconds: timeoutSeconds,
   };
   writeFileSync(at('unit.json'), JSON.stringify(unit));
+  writeFileSync(at('ledger.json'), JSON.stringify({ milestones: { [MILESTONE]: { unit } } }));
+  const look = () => ({
+    ...canonicalLook(repo),
+    instructions: fingerprint(path.join(repo, INSTRUCTIONS)),
+    ledger: fingerprint(at('ledger.json')),
+  });
 
   /** @type {Record<string, string>} */
   const env = {
@@ -126,16 +139,16 @@ export async function play(test, { tool, clis, provider, isolation, source, uid,
   }
   if (uid !== null) giveTo(folder, uid);
 
-  const before = canonicalLook(repo);
+  const before = look();
   const startedAt = Date.now();
   const receiptPath = at('records/receipt.json');
   const args = [
     'run',
     '--role',
     'implementation',
-    '--unit',
-    at('unit.json'),
-    '--json',
+    ...(repairs(test)
+      ? ['--ledger', at('ledger.json'), '--milestone', MILESTONE, '--blocker', 'notes/ is empty', '--print', 'result']
+      : ['--unit', at('unit.json'), '--json']),
     '--receipt',
     receiptPath,
     '--state-dir',
@@ -149,12 +162,18 @@ export async function play(test, { tool, clis, provider, isolation, source, uid,
     home: at('home'),
     tmp: at('tmp'),
     before,
-    after: canonicalLook(repo),
+    after: look(),
     ...ended,
     durationMs: Date.now() - startedAt,
     receipt: existsSync(receiptPath) ? JSON.parse(readFileSync(receiptPath, 'utf8')) : null,
     requests: test.casts.map((_, index) => provider.requests(`${tag}-${index}`)),
   };
+}
+
+/** What a file is, and when it was last written or changed in any way. */
+function fingerprint(file) {
+  const { ino, mode, mtimeNs, ctimeNs } = lstatSync(file, { bigint: true });
+  return `${ino} ${mode} ${mtimeNs} ${ctimeNs} ${readFileSync(file, 'utf8')}`;
 }
 
 /** @returns {Promise<{ exit: number | string, stdout: string, stderr: string }>} `exit` is a signal's name where it was ended */
