@@ -112,16 +112,18 @@ const canonicalWords = ({ canonical }: AttemptRecord): string[] =>
 const commandWords = ({ argv, ok, code, duration_ms: ms }: CommandResult): string =>
   `${argv.map(shellWord).join(' ')}: ${ok ? 'ok' : code === null ? 'was not run to its end' : `exit code ${code}`}, ${durationOf(ms)}`;
 
-/** The members of a worker's own result, each on its line. */
 function resultWords(result: unknown): string[] {
   if (result === null || result === undefined) return [];
   if (typeof result !== 'object') return [`${String(result)} (self-reported)`];
-  const lines = Object.entries(result).map(([name, value]) => {
+  return ['what the worker says of its work (self-reported):', ...firstOf(memberWords(result), 20)];
+}
+
+/** The members of a worker's own result, each on its line. */
+export const memberWords = (result: object): string[] =>
+  Object.entries(result).map(([name, value]) => {
     const shown = Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join('; ') : value;
     return `${name}: ${typeof shown === 'string' ? shown : JSON.stringify(shown)}`;
   });
-  return ['what the worker says of its work (self-reported):', ...firstOf(lines, 20)];
-}
 
 const commitWords = (commit: AttemptRecord['transport']): string | null =>
   commit === null ? null : `${commit.commit.slice(0, 12)} ${commit.ref}`;

@@ -5,7 +5,9 @@
 import type { RunOutcome } from '../model/codes.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { Summary } from '../model/summary.ts';
+import { headOf } from '../receipt/bounded-text.ts';
 import { neutralise } from '../receipt/neutralise.ts';
+import { memberWords } from './attempt-words.ts';
 import { nextCommand, shellWord } from './next-command.ts';
 import { type NextStep, nextSteps, type Whereabouts } from './next-steps.ts';
 
@@ -29,7 +31,6 @@ const SHOWN_STEPS = 3;
 export function commandsAfter(receipt: Receipt, where: Whereabouts): NextStep[] {
   const steps = nextSteps(receipt, where)
     .filter(({ command }) => command !== null)
-
     .slice(0, where.elsewhere === null ? SHOWN_STEPS : SHOWN_STEPS + 1);
   if (!where.isStored || receipt.outcome === 'success') return steps;
   return [...steps, { command: nextCommand(['show', receipt.run_id], where), why: 'all that is known' }];
@@ -42,6 +43,8 @@ export function runAnswer(
   { limit, steps }: { readonly limit: number; readonly steps: readonly NextStep[] },
 ): string {
   const lines = [HEADLINES[summary.outcome], `why     ${summary.reason.code}: ${summary.reason.message}`];
+  // What is in the way, in the worker's own words: nothing else says what the person who must look has to look at.
+  if (summary.reason.code === 'WORKER_BLOCKED') lines.push(...saidLines(summary.worker_result));
   if (summary.transport !== null) lines.push(`commit  ${summary.transport.commit} ${summary.transport.ref}`);
   if (summary.change_count > 0) {
     const shown = summary.changed_paths.slice(0, 10).map(display);
@@ -59,6 +62,15 @@ export function runAnswer(
   if (summary.telemetry_logged === false) lines.push('note    telemetry could not be written');
   return clip(`${lines.map(oneLine).join('\n')}\n`, limit);
 }
+
+/** Each bounded, so that what to do next is still told. */
+const SAID_BYTES = 300;
+const SAID_LINES = 8;
+const saidLines = (result: unknown): string[] =>
+  (typeof result === 'object' && result !== null ? memberWords(result) : [])
+    .filter((line) => !/^STATUS: |: $/.test(line))
+    .slice(0, SAID_LINES)
+    .map((line) => `says    ${headOf(oneLine(line), SAID_BYTES)}`);
 
 /** Cuts at a character border so that no more than `limit` bytes are left. */
 function clip(text: string, limit: number): string {

@@ -1,22 +1,25 @@
 /** `repair-result/v1`: what was wrong, what was changed, how that was verified, and what may still be wrong. */
 import * as z from 'zod';
-import { item, type ResultContract, status, words } from './result-contract.ts';
+import { item, must, noOtherKeys, type ResultContract, status, words } from './result-contract.ts';
 
 /** How a worker says that there is nothing to roll back. */
 const nothing = z.union([z.literal(''), z.null(), z.array(z.unknown()).max(0)]);
 const isNothing = (value: unknown): boolean => value === undefined || nothing.safeParse(value).success;
 
 const schema = z
-  .strictObject({
-    STATUS: status,
-    ROOT_CAUSE: z
-      .string()
-      .regex(/^(?:CONFIRMED|LIKELY|SPECULATIVE)\b/, 'must start with CONFIRMED, LIKELY or SPECULATIVE'),
-    CHANGES: z.array(item),
-    VERIFICATION_EVIDENCE: z.array(item),
-    ROLLBACK: z.union([words, nothing]).optional(),
-    RESIDUAL_RISK: words,
-  })
+  .strictObject(
+    {
+      STATUS: status,
+      ROOT_CAUSE: z
+        .string(must('text'))
+        .regex(/^(?:CONFIRMED|LIKELY|SPECULATIVE)\b/, 'must start with CONFIRMED, LIKELY or SPECULATIVE'),
+      CHANGES: z.array(item, must('a list')),
+      VERIFICATION_EVIDENCE: z.array(item, must('a list')),
+      ROLLBACK: z.union([words, nothing], must('text, or a list of such')).optional(),
+      RESIDUAL_RISK: words,
+    },
+    noOtherKeys,
+  )
   .superRefine((result, context) => {
     const wrong = (key: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [key], message, input: result });

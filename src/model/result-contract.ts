@@ -1,8 +1,15 @@
 /** What a role may ask its workers to say of their own work (SPEC 9). Self-reported; its shape is all that is proven. */
 import * as z from 'zod';
 
+/** What a worker, or who reads its receipt, is told of a member that is not as it must be. */
+export const must = (be: string) => ({
+  error: ({ input }: { readonly input: unknown }) => (input === undefined ? 'is missing' : `must be ${be}`),
+});
+
 /** READY: the work is done. BLOCKED: it cannot be done within the limits, and a person must look. */
-export const status = z.enum(['READY', 'BLOCKED']);
+export const status = z.enum(['READY', 'BLOCKED'], must('"READY" or "BLOCKED"'));
+/** Text that is not blank. */
+export const text = z.string(must('text')).trim().min(1, 'must not be empty');
 /** Every contract has this key; by it a result is told from other JSON in a message. */
 export interface WorkerResult {
   readonly STATUS: z.infer<typeof status>;
@@ -18,9 +25,15 @@ export interface ResultContract {
 }
 
 /** Text, or an object with more to it. */
-export const item = z.union([
-  z.string().trim().min(1),
-  z.record(z.string(), z.unknown()).refine((object) => Object.keys(object).length > 0, 'must not be empty'),
-]);
+export const item = z.union(
+  [text, z.record(z.string(), z.unknown()).refine((object) => Object.keys(object).length > 0)],
+  must('text that is not blank, or an object with members'),
+);
 /** Text that is not blank, or a list of such. */
-export const words = z.union([z.string().trim().min(1), z.array(item).min(1)]);
+export const words = z.union([text, z.array(item).min(1)], must('text that is not blank, or a list of such'));
+
+/** Other keys than the contract's. */
+export const noOtherKeys = {
+  error: ({ code, keys }: { readonly code: string; readonly keys?: readonly string[] }) =>
+    code === 'unrecognized_keys' ? `must not have ${(keys ?? []).slice(0, 5).join(', ')}` : undefined,
+};

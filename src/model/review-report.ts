@@ -1,29 +1,31 @@
 /** `review-report/v1`: what a worker found by looking, for roles that expect a report. It claims to have changed nothing. */
 import * as z from 'zod';
-import { type ResultContract, status } from './result-contract.ts';
+import { must, noOtherKeys, type ResultContract, status, text } from './result-contract.ts';
 
 const SEVERITIES = ['critical', 'major', 'minor', 'note'] as const;
 
 /** Relative to the top of the repository, as a host can look it up. */
-const path = z
-  .string()
-  .min(1)
-  .refine(
-    (text) => !text.startsWith('/') && !text.includes('\\') && !text.split('/').some((part) => part === '..'),
-    'must be relative to the top of the repository',
-  );
+const path = text.refine(
+  (said) => !said.startsWith('/') && !said.includes('\\') && !said.split('/').some((part) => part === '..'),
+  'must be relative to the top of the repository',
+);
 
-const finding = z.strictObject({
-  path,
-  /** From 1; null for the file as a whole. */
-  line: z.int().min(1).nullable(),
-  severity: z.enum(SEVERITIES),
-  /** What is wrong, and how it shows. */
-  evidence: z.string().trim().min(1),
-});
+const LINE = 'a number from 1, or null';
+
+const finding = z.strictObject(
+  {
+    path,
+    /** From 1; null for the file as a whole. */
+    line: z.int(must(LINE)).min(1, `must be ${LINE}`).nullable(),
+    severity: z.enum(SEVERITIES, must(`one of ${SEVERITIES.join(', ')}`)),
+    /** What is wrong, and how it shows. */
+    evidence: text,
+  },
+  noOtherKeys,
+);
 
 const schema = z
-  .strictObject({ STATUS: status, SUMMARY: z.string().trim().min(1), FINDINGS: z.array(finding) })
+  .strictObject({ STATUS: status, SUMMARY: text, FINDINGS: z.array(finding, must('a list')) }, noOtherKeys)
   .meta({ id: 'review-report/v1', title: "A worker's report of what it found" });
 
 export const reviewReport: ResultContract = {

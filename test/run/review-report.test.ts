@@ -36,6 +36,22 @@ test('a report that is blocked ends with 6', async () => {
   expect([code, JSON.parse(stdout), attempt.code]).toEqual([6, blocked, 'WORKER_BLOCKED']);
 });
 
+test("what is in the way is told to people too, in the worker's words, bounded and harmless", async () => {
+  const world = new World();
+  const blocked = { STATUS: 'BLOCKED', SUMMARY: `src/ is \u001b[31mempty ${'x'.repeat(9000)}`, FINDINGS: [] };
+  world.configure(
+    { one: { script: `cat >/dev/null; cat <<'END'\n${JSON.stringify(blocked)}\nEND` } },
+    [],
+    ['result: review-report/v1', 'expects: report'],
+  );
+  const done = await world.cli(['run', '--role', 'repair', '--unit', world.packet(), '--state-dir', world.state]);
+  expect(done.code).toBe(6);
+  const said = done.stdout.split('\n').filter((line) => line.startsWith('says '));
+  expect(said).toEqual([expect.stringMatching(/^says {4}SUMMARY: src\/ is \\x1b\[31mempty x{200,}/)]);
+  expect(Buffer.byteLength(said[0] ?? '')).toBeLessThan(350);
+  expect(done.stdout).toContain('next    agent-exec show ');
+});
+
 test.each([
   [
     'a severity of its own',

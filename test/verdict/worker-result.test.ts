@@ -122,6 +122,40 @@ test('a message of which only the end was kept may have held a result', () => {
   expect(judgeWorkerResult(CONTRACT, `${long.slice(5000)}${json(READY)}`).kind).toBe('valid');
 });
 
+test.each<[string, object, string]>([
+  ['repair-result/v1', without('RESIDUAL_RISK'), 'RESIDUAL_RISK is missing'],
+  [
+    'repair-result/v1',
+    { ...READY, RESIDUAL_RISK: 7 },
+    'RESIDUAL_RISK must be text that is not blank, or a list of such',
+  ],
+  ['repair-result/v1', without('CHANGES'), 'CHANGES is missing'],
+  ['repair-result/v1', { ...READY, CHANGES: 'x' }, 'CHANGES must be a list'],
+  [
+    'repair-result/v1',
+    { ...READY, CHANGES: [7] },
+    'CHANGES.0 must be text that is not blank, or an object with members',
+  ],
+  ['repair-result/v1', { ...READY, STATUS: 'DONE' }, 'STATUS must be "READY" or "BLOCKED"'],
+  ['repair-result/v1', { ...READY, ROOT_CAUSE: 7 }, 'ROOT_CAUSE must be text'],
+  ['repair-result/v1', { ...READY, ROLLBACK: 7 }, 'ROLLBACK must be text, or a list of such'],
+  ['repair-result/v1', { ...READY, MOOD: 'good', AGE: 3 }, 'result must not have MOOD, AGE'],
+  ['review-report/v1', { STATUS: 'READY' }, 'SUMMARY is missing; FINDINGS is missing'],
+  [
+    'review-report/v1',
+    { STATUS: 'READY', SUMMARY: ' ', FINDINGS: [{}] },
+    'SUMMARY must not be empty; FINDINGS.0.path is missing',
+  ],
+  [
+    'review-report/v1',
+    { STATUS: 'READY', SUMMARY: 'x', FINDINGS: [{ path: 'a', line: 0, severity: 'high', evidence: 'x' }] },
+    'FINDINGS.0.line must be a number from 1, or null; FINDINGS.0.severity must be one of critical, major, minor, note',
+  ],
+])('%s says what is wrong with %j', (contract, value, words) => {
+  const judged = judgeWorkerResult(contract, json(value));
+  expect(judged.kind === 'invalid' && judged.message).toContain(`no valid ${contract}: ${words}`);
+});
+
 test('a number that no record can hold is no JSON of ours', () => {
   for (const number of ['1e999', '-1e999']) {
     const text = json(BLOCKED).replace(/\}\s*$/, `, "ROLLBACK": ${number} }`);
