@@ -16,13 +16,18 @@ interface BareRepository {
   readonly alternates: readonly string[];
   readonly exclude?: Uint8Array;
   readonly shallow?: Uint8Array;
+  /** Of a repository that a worker gets: the run that made it, as a chain names it (docs/adr/0007-recursion.md). */
+  readonly madeBy?: string;
 }
+
+/** Where {@link BareRepository.madeBy} is kept. */
+export const MADE_BY = 'agent-exec.madeby';
 
 /**
  * `bare = false` although it has no worktree of its own: linked worktrees share this file, and other readers of git
  * repositories take them for bare otherwise. Automatic gc and fsmonitor would leave processes behind.
  */
-function config(objectFormat: 'sha1' | 'sha256'): string {
+function config({ objectFormat, madeBy }: BareRepository): string {
   const core = ['bare = false', 'filemode = true', 'symlinks = true', 'logallrefupdates = true', 'fsmonitor = false'];
   return [
     '[core]',
@@ -33,6 +38,7 @@ function config(objectFormat: 'sha1' | 'sha256'): string {
     'auto = 0',
     '[maintenance]',
     'auto = false',
+    ...(madeBy === undefined ? [] : ['[agent-exec]', `madeby = ${madeBy}`]),
   ]
     .map((line) => (line.startsWith('[') ? `${line}\n` : `\t${line}\n`))
     .join('');
@@ -47,7 +53,7 @@ export function writeBareRepository(dir: string, repository: BareRepository): vo
     mkdirSync(join(dir, folder), { mode: 0o700 });
   }
   writeFileSync(join(dir, 'HEAD'), 'ref: refs/heads/main\n');
-  writeFileSync(join(dir, 'config'), config(repository.objectFormat));
+  writeFileSync(join(dir, 'config'), config(repository));
   writeFileSync(join(dir, 'objects/info/alternates'), repository.alternates.map(alternateLine).join(''));
   writeFileSync(join(dir, 'info/attributes'), RAW_ATTRIBUTES);
   if (repository.exclude !== undefined) writeFileSync(join(dir, 'info/exclude'), repository.exclude);

@@ -28,6 +28,7 @@ import { type Admitted, admit } from './gate.ts';
 import { addProcesses, runHostCommands } from './host-commands.ts';
 import { journalled, stateLost } from './journalled.ts';
 import { demote, preserve } from './preserve.ts';
+import { linkOf } from './recursion.ts';
 import { type Run, stoppedBy } from './surroundings.ts';
 import { verifyTransport } from './verify.ts';
 import { attemptMarker, isolationOf, prepareWorker, runWorker } from './worker.ts';
@@ -153,6 +154,7 @@ class Attempt {
         createWorkspace({
           facts: plan.repository,
           base: plan.base,
+          madeBy: linkOf(plan.runId, plan.base),
           attemptDir: places.directory,
           name: plan.repository.worktree.split('/').at(-1) ?? '',
         }),

@@ -12,6 +12,7 @@ import { removePrivateRepository, removeWorkspace } from '../workspace/remove.ts
 import { removeTree } from '../workspace/remove-tree.ts';
 import type { AttemptPlaces } from './attempt-places.ts';
 import { addProcesses, runHostCommands } from './host-commands.ts';
+import { linkOf } from './recursion.ts';
 import type { Run } from './surroundings.ts';
 import { attemptMarker } from './worker.ts';
 
@@ -39,6 +40,7 @@ export async function verifyTransport(
   const made = await createWorkspace({
     facts: run.plan.repository,
     base: transport.commit,
+    madeBy: linkOf(run.plan.runId, run.plan.base),
     attemptDir,
     name: 'verification',
   });

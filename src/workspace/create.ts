@@ -46,6 +46,8 @@ interface WorkspaceRequest {
   readonly facts: RepositoryFacts;
   /** Commit the workspace starts from. */
   readonly base: string;
+  /** The run it is for, as `AGENT_EXEC_CHAIN` names it. */
+  readonly madeBy: string;
   /** An existing private folder (0700) that will hold `private.git` and the worktree. */
   readonly attemptDir: string;
   /** What people call the repository; made into the worktree's folder name. */
@@ -81,6 +83,7 @@ export async function createWorkspace(request: WorkspaceRequest): Promise<Result
     writeBareRepository(privateGitDir, {
       objectFormat: facts.objectFormat,
       alternates: [facts.objectsDir],
+      madeBy: request.madeBy,
       ...(exclude && { exclude }),
       ...(shallow && { shallow }),
     });

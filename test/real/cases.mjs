@@ -52,6 +52,8 @@ export const TABLE = {
   'long-tool': { ends: TIMED_OUT, timeoutSeconds: SHORT },
   // codex's own sandbox keeps the git folder read-only: its commit fails and the file stays in the worktree.
   commit: { ends: 'scope-expansion WORKER_COMMITTED', but: { codex: OK } },
+  nested: { ends: OK },
+  'nested-bare': { ends: OK },
   'out-of-scope': { ends: 'scope-expansion PATH_OUT_OF_SCOPE' },
   'bad-path': { ends: 'failed-clean EMPTY_DIFF' },
   'repair-ready': { ends: OK, repairs: true },

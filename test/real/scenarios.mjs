@@ -40,6 +40,13 @@ const READY = {
 const BLOCKED = { ...READY, STATUS: 'BLOCKED', CHANGES: [], VERIFICATION_EVIDENCE: [] };
 const fenced = (value) => text(`Done {so far}.\n\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n`);
 
+/** A worker that hands its unit on to agent-exec, and does it itself only where that was refused. Nothing is removed: codex runs no `rm -rf`. */
+const NESTED = [
+  'd=$(mktemp -d)',
+  '"$HOME/../bin/agent-exec" run --role implementation --goal again --allow notes/ --json --state-dir "$d/state" >"$d/answer" 2>&1',
+  `grep -q RECURSION_DETECTED "$d/answer" && mkdir -p notes && printf '${MARKER.content.trimEnd()}\\n' > ${MARKER.path}`,
+].join('; ');
+
 /** @type {Readonly<Record<string, readonly Step[]>>} */
 const SCENARIOS = {
   'write-file': [write(), text()],
@@ -63,6 +70,11 @@ const SCENARIOS = {
   // codex lets go of a tool after 30 seconds and asks again: the second call goes on to the limit.
   'long-tool': [shell('sleep 322'), shell('sleep 322'), text()],
   commit: [write(), shell('git add -A && git -c user.name=w -c user.email=w@localhost commit -qm work'), text()],
+  nested: [shell(NESTED), text()],
+  'nested-bare': [
+    shell(`env -i PATH="$PATH" HOME="$HOME" TMPDIR="$TMPDIR" sh -c '${NESTED.replaceAll("'", `'\\''`)}'`),
+    text(),
+  ],
   'out-of-scope': [write('outside.txt'), text()],
   'repair-ready': [write(), fenced(READY)],
   'repair-blocked': [fenced(BLOCKED)],

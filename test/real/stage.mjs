@@ -137,6 +137,11 @@ export async function play(test, { tool, clis, provider, isolation, source, uid,
       writeFileSync(path.join(at('home'), file), text);
     }
   }
+  // Beside HOME, where a worker's shell finds it: login shells make a PATH of their own.
+  mkdirSync(at('bin'));
+  writeFileSync(at('bin/agent-exec'), `#!/bin/sh\nexec '${process.execPath}' '${path.resolve(tool)}' "$@"\n`, {
+    mode: 0o755,
+  });
   if (uid !== null) giveTo(folder, uid);
 
   const before = look();

@@ -102,7 +102,7 @@ test('a missing object, an occupied folder and a hidden path are problems, and n
   const on = await stage();
   const attemptDir = join(on.dir, 'attempt');
   mkdirSync(attemptDir);
-  const request = { facts: on.facts, base: on.base, attemptDir, name: '.repo.git' };
+  const request = { facts: on.facts, base: on.base, madeBy: 'run@0', attemptDir, name: '.repo.git' };
   const oid = sh(on.repo, 'git rev-parse HEAD:src/a.txt').trim();
   const object = join(on.facts.objectsDir, oid.slice(0, 2), oid.slice(2));
   sh(on.repo, `mv ${object} ${on.dir}/saved`);

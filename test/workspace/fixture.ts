@@ -98,7 +98,9 @@ let attempts = 0;
 export async function ready(on: Stage): Promise<Ready> {
   const attemptDir = join(on.dir, `attempt-${++attempts}`);
   mkdirSync(attemptDir, { mode: 0o700 });
-  const workspace = must(await createWorkspace({ facts: on.facts, base: on.base, attemptDir, name: 'repo' }));
+  const workspace = must(
+    await createWorkspace({ facts: on.facts, base: on.base, madeBy: 'run@0', attemptDir, name: 'repo' }),
+  );
   return { ...on, workspace, baseline: must(await takeBaseline(workspace, on.tree.entries)) };
 }
 
