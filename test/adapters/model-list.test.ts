@@ -87,6 +87,11 @@ describe('family and effort', () => {
     expect(named('Gemini 4 Argon Ultra', 'High', plus, longer)).toEqual([longer.slug]);
   });
 
+  test('written with an accent of its own or with one that is joined are the same', () => {
+    const listed = { slug: 'cafe-high', label: 'Caf\u00e9 (High)' };
+    expect(named('Cafe\u0301', 'High', listed)).toEqual(['cafe-high']);
+  });
+
   test('that two models answer to name neither; one that is listed twice is one', () => {
     expect(named('Gemini 4 Argon', 'High', { slug: 'other', label: HIGH.label })).toEqual([HIGH.slug, 'other']);
     expect(named('Gemini 4 Argon', 'High', HIGH)).toEqual([HIGH.slug]);

@@ -244,6 +244,11 @@ describe('recursion', () => {
     { title: 'with a chain of its own making', enter: 'export AGENT_EXEC_CHAIN=x@0' },
     { title: 'from a shell that hands on nothing', enter: ':', by: 'env -i PATH="$PATH" HOME="$HOME"' },
     { title: 'two such shells deep', enter: ':', by: 'env -i PATH="$PATH" HOME="$HOME" sh -c \'"$@"; exit $?\' sh' },
+    {
+      title: 'two such shells deep, in the canonical repository',
+      enter: 'cd @R@',
+      by: 'env -i PATH="$PATH" HOME="$HOME" sh -c \'"$@"; exit $?\' sh',
+    },
     { title: 'in a session of its own', enter: ':', by: 'env -i PATH="$PATH" HOME="$HOME" setsid -w' },
     { title: 'with nothing of it above but the first process', enter: ':', by: 'orphaned' },
   ])('a run that a worker starts $title is refused, and grants nothing', async ({ enter, by = '' }) => {

@@ -1,5 +1,5 @@
 /** How a run is told to be inside of another one of the same repository, by each of the ways in which it may know. */
-import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -51,6 +51,17 @@ describe('a run', () => {
     for (const chain of [undefined, '', `${OUTER}x@${'a'.repeat(40)}`])
       expect(await runAround(chain, await factsOf(made.value.path))).toBe(OUTER);
     expect(await runAround(undefined, facts)).toBeNull();
+  });
+
+  test('leaves its name in the workspaces of its worker and of its checks', async () => {
+    const world = new World();
+    const note = (file: string): string => `git config agent-exec.madeby > @D@/${file}`;
+    world.configure({ one: { script: `cat >/dev/null; echo more >> src/a.txt; ${note('worker')}` } });
+    const check = ['sh', '-c', note('check').replace('@D@', world.folder)];
+    const { receipt } = await world.run({ verification: [check] }, { args: ['--verify'] });
+    expect(receipt.outcome).toBe('success');
+    const link = `${linkOf(receipt.run_id, receipt.repository.base)}\n`;
+    expect(['worker', 'check'].map((file) => readFileSync(join(world.folder, file), 'utf8'))).toEqual([link, link]);
   });
 
   test('is refused by a chain that is too long to follow', async () => {
