@@ -83,10 +83,13 @@ function delegationLines({ delegations }: ReceiptVerification): string[] {
   return [`${file}: ${counted} of ${declared} declared delegations count`, ...lines, ''];
 }
 
-function summary({ receipts, ok, exit_code: code }: ReceiptVerification): string {
+function summary({ receipts, commit, delegations, ok, exit_code: code }: ReceiptVerification): string {
   const valid = receipts.filter(({ verdict }) => verdict === 'valid').length;
   const all = receipts.length === 1 ? '1 receipt' : `${receipts.length} receipts`;
-  return `${all}, ${valid} valid${ok ? '' : `: ${code === 3 ? 'something cannot be read' : 'not valid'}`}`;
+  const counted = delegations === null ? '' : `, ${delegations.counted} of ${delegations.declared} delegations count`;
+  const carried = commit === null ? '' : `, commit ${commit.carries === 'differs' ? 'not carried' : 'carried'}`;
+  const verdict = ok ? '' : `: ${code === 3 ? 'something cannot be read' : 'not valid'}`;
+  return `${all}, ${valid} valid${carried}${counted}${verdict}`;
 }
 
 const TITLES = (check: CheckName): string => `RECEIPT_${check.toUpperCase().replaceAll('-', '_')}`;

@@ -402,6 +402,7 @@ describe('--delegations', () => {
       const list = Array.isArray(value) ? file(world, `\n [${JSON.stringify(value)}]`, 'alone.json') : declarations;
       const { out, code: exit } = await said(world, ['receipt', 'verify', path, '--delegations', list]);
       expect([value, exit, out]).toEqual([value, 6, expect.stringContaining(`alone.json: 0 of 1 declared`)]);
+      expect(out).toMatch(/^1 receipt, 1 valid, 0 of 1 delegations count: not valid$/m);
       expect(out).toContain(`  REJECTED ${list}:2:3: declaration 1: ${code}: `);
     }
   });

@@ -257,7 +257,7 @@ describe('recursion', () => {
       one: {
         script: `cat >/dev/null; echo more >> src/a.txt
 # As a daemon is started: what lies between is gone before it begins.
-orphaned() { mkfifo @D@/gone; (env -i PATH="$PATH" HOME="$HOME" sh -c 'cat @D@/gone; "$@"; echo $? > @D@/orphan' sh "$@" &); : > @D@/gone; until [ -s @D@/orphan ]; do :; done; return "$(cat @D@/orphan)"; }
+orphaned() { mkfifo @D@/gone @D@/ended; (env -i PATH="$PATH" HOME="$HOME" sh -c 'cat @D@/gone; "$@"; echo $? > @D@/ended' sh "$@" &); : > @D@/gone; read -r code < @D@/ended; return "$code"; }
 (${enter}; ${by} ${NESTED} --state-dir @D@/nested > @D@/answer 2> @D@/words; echo $? > @D@/code)`,
       },
       two: never,
