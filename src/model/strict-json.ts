@@ -100,3 +100,10 @@ function duplicateMember(text: string): string | typeof TOO_MANY | null {
   }
   return null;
 }
+
+/** What a JSON value is, in words that follow "it is". */
+export function kindOfJson(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

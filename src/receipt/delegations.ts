@@ -6,6 +6,7 @@
 import type { Receipt } from '../model/receipt.ts';
 import type { CheckName, DelegationCode, JudgedDelegation } from '../model/receipt-verify.ts';
 import type { Result } from '../model/result.ts';
+import { kindOfJson } from '../model/strict-json.ts';
 import { shownText } from './check.ts';
 
 /** One declaration as it stands in its file. */
@@ -73,24 +74,16 @@ const isObject = (value: unknown): value is Members =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 const own = (value: Members, name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
 
-const kindOf = (value: unknown): string =>
-  value === null
-    ? 'null'
-    : Array.isArray(value)
-      ? 'a list'
-      : typeof value === 'object'
-        ? 'an object'
-        : `a ${typeof value}`;
 const quoted = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 80);
 
 function judge(value: unknown, judging: Judging): Verdict {
   if (typeof value === 'string') return rejected('BARE_ROLE', `a bare ${quoted(value)} says nothing of a run`);
-  if (!isObject(value)) return rejected('NOT_A_DECLARATION', `it is ${kindOf(value)}, not an object`);
+  if (!isObject(value)) return rejected('NOT_A_DECLARATION', `it is ${kindOfJson(value)}, not an object`);
   const transport = transportProblem(value);
   if (transport !== null) return transport;
   const runId = own(value, 'run_id');
   if (runId === undefined) return rejected('RUN_ID_MISSING', 'it has no run_id');
-  if (typeof runId !== 'string') return rejected('RUN_ID_MISSING', `its run_id is ${kindOf(runId)}, not a text`);
+  if (typeof runId !== 'string') return rejected('RUN_ID_MISSING', `its run_id is ${kindOfJson(runId)}, not a text`);
   const found = receiptOfRun(runId, judging);
   if ('code' in found) return found;
   const mismatch = otherWork(value, found);
@@ -116,7 +109,7 @@ function transportProblem(value: Members): Verdict | null {
       : rejected('TRANSPORT_MISSING', 'it has no transport, which must be "agent-exec"');
   }
   if (typeof transport !== 'string')
-    return rejected('TRANSPORT_NOT_TEXT', `its transport is ${kindOf(transport)}, not the text "agent-exec"`);
+    return rejected('TRANSPORT_NOT_TEXT', `its transport is ${kindOfJson(transport)}, not the text "agent-exec"`);
   if (transport === 'agent-exec') return null;
   const what = `its transport is ${quoted(transport)}`;
   return LIKE_A_SCRIPT.test(transport.trim())

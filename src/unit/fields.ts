@@ -2,6 +2,8 @@
  * The rules for each key of a packet. They look at values that know their place, whether a place in a file or a flag, and
  * report every problem, up to a bound. The zod schema of model/unit.ts accepts whatever passes here.
  */
+
+import { kindOfJson } from '../model/strict-json.ts';
 import { EXTERNAL_COSTS, MAX_ENTRIES, NETWORKS, UNIT_ID, type Unit } from '../model/unit.ts';
 import { allowedPathProblems } from './allowed-paths.ts';
 import { hasGlobCharacters } from './glob.ts';
@@ -39,17 +41,8 @@ interface Field {
   check(given: Given, report: Report, limits: UnitLimits): void;
 }
 
-const kindOf = (value: unknown): string =>
-  value === null
-    ? 'null'
-    : Array.isArray(value)
-      ? 'a list'
-      : typeof value === 'object'
-        ? 'an object'
-        : `a ${typeof value}`;
-
 function wrongType(key: string, wanted: string, given: Given): Finding {
-  const message = `${key} must be ${wanted}, not ${kindOf(given.value)}`;
+  const message = `${key} must be ${wanted}, not ${kindOfJson(given.value)}`;
   return { code: 'UNIT_WRONG_TYPE', message, hint: null, place: given.place };
 }
 
