@@ -2,7 +2,6 @@
  * Reads a file of declared delegations: what it declares, each with its place. A JSON list, an object with a list
  * `delegations`, one declaration, or JSON Lines. What each says is judged in receipt/; here is only told what stands where.
  */
-
 import { err, ok, type Result } from '../model/result.ts';
 import { readStrictJson, utf8Text } from '../model/strict-json.ts';
 import type { Declaration } from '../receipt/delegations.ts';
@@ -40,7 +39,7 @@ export function readDeclarations(file: string, bytes: Uint8Array): Read<readonly
   if (!decoded.ok) return err(`${file}: ${decoded.error.message}`);
   const text = decoded.value;
   const problem = syntaxProblemOf(text);
-  const spans = problem === null ? spansIn(file, text) : linesIn(text);
+  const spans = problem === null ? spansIn(file, text) : ok(linesIn(text));
   if (!spans.ok) return spans;
   if (problem !== null && (spans.value.length < 2 || !spans.value.some((span) => isJson(text, span))))
     return wrongAt(file, text, problem.at, `it is neither JSON nor JSON Lines: ${problem.message}`);
@@ -87,7 +86,7 @@ function spansIn(file: string, text: string): Read<readonly Span[]> {
 }
 
 /** Where the lines of the text that are not blank begin and end. */
-function linesIn(text: string): Read<readonly Span[]> {
+function linesIn(text: string): readonly Span[] {
   const spans: Span[] = [];
   let start = 0;
   for (const line of text.split('\n')) {
@@ -96,5 +95,5 @@ function linesIn(text: string): Read<readonly Span[]> {
     if (said !== '') spans.push({ start: from, end: from + said.length });
     start += line.length + 1;
   }
-  return ok(spans);
+  return spans;
 }
