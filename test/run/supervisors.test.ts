@@ -4,7 +4,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Scenario, type Step, standIn } from './standin.ts';
+import { given, type Scenario, type Step, standIn } from './standin.ts';
 import { TOOL, World } from './world.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/supervisors.md', import.meta.url), 'utf8');
@@ -36,6 +36,7 @@ async function repair(
   scenario: Scenario | null,
   edit: (path: string, text: string) => string = (_, text) => text,
   prepare: (world: World) => void = () => {},
+  blocker = 'grep: no match',
 ) {
   const world = new World();
   for (const [path, text] of Object.entries(FILES)) {
@@ -70,7 +71,7 @@ async function repair(
     TMPDIR: world.folder,
   };
   const options = { cwd: world.repo, env: { ...people, ...variables } };
-  const done = await promisify(execFile)('sh', ['repair.sh', 'm3', 'grep: no match'], options);
+  const done = await promisify(execFile)('sh', ['repair.sh', 'm3', blocker], options);
   expect(own()).toEqual(before);
   expect(world.leftovers()).toEqual([]);
   return { ...done, said: done.stdout.trimEnd(), world, commits: world.git('rev-list', '--count', `${base}..HEAD`) };
@@ -89,6 +90,17 @@ describe.skipIf(process.platform !== 'linux')('the supervisor of the document', 
     expect(world.git('show', '--format=%s', '--name-only', 'HEAD')).toBe('m3\n\nsrc/greeting');
     expect(world.git('status', '--porcelain')).toBe('');
   });
+
+  test.each(['', '--help', 'it\'s "$HOME" `id`\n; exit 9'])(
+    'hands over what was seen to fail, be it %j',
+    async (blocker) => {
+      const { said, world } = await repair({ play: [WORK, says(READY)] }, undefined, undefined, blocker);
+      expect(said).toBe('going on');
+      const prompt = given(world, '.gemini').at(-1)?.argv.at(-1) ?? '';
+      if (blocker === '') expect(prompt).not.toContain('Context:');
+      else expect(prompt).toContain(blocker);
+    },
+  );
 
   test('goes on with a READY that is too long to print', async () => {
     const { said, commits } = await repair({ play: [WORK, says({ ...READY, RESIDUAL_RISK: 'x'.repeat(5000) })] });
