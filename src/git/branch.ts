@@ -13,7 +13,8 @@ export type BranchProblem =
 
 /** Whether the branch may be made, as of now. Throws {@link GitError}. */
 export async function checkBranch(facts: RepositoryFacts, name: string): Promise<Result<null, BranchProblem>> {
-  if (name.startsWith('-') || name === 'HEAD') return err({ kind: 'invalid-name' });
+  // As a branch it could be made, and would be HEAD to every command.
+  if (name.startsWith('-') || name === 'HEAD' || name === '@') return err({ kind: 'invalid-name' });
   const checked = await tryGit({ gitDir: facts.gitDir, args: ['check-ref-format', '--branch', name] });
   if (checked.code !== 0 || checked.stdout.toString('utf8') !== `${name}\n`) return err({ kind: 'invalid-name' });
   const commit = await oidAt(facts.gitDir, `refs/heads/${name}`);

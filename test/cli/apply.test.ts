@@ -726,7 +726,7 @@ describe('--branch', () => {
     expect((await apply(world, '--branch', 'fix')).code).toBe(6);
   });
 
-  test.each(['..', 'a..b', '-x', '@{-1}', 'HEAD', 'a b', 'x.lock', 'a\nb'])('%j is no name', async (name) => {
+  test.each(['..', 'a..b', '-x', '@{-1}', 'HEAD', '@', 'a b', 'x.lock', 'a\nb'])('%j is no name', async (name) => {
     const { world } = await worked();
     world.git('checkout', '-q', '-b', 'other');
     world.git('checkout', '-q', 'main');
