@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { ReceiptVerification } from '../model/receipt-verify.ts';
 import { err, type Result } from '../model/result.ts';
 import { shownText } from '../receipt/check.ts';
-import { type Declaration, type JudgedReceipt, judgeDelegations } from '../receipt/delegations.ts';
+import { type Declaration, declaredRun, type JudgedReceipt, judgeDelegations } from '../receipt/delegations.ts';
 import { readRegularFile } from '../run/config-file.ts';
 import { readDeclarations } from '../run/declarations.ts';
 import type { Verified } from '../run/verify-receipt.ts';
@@ -17,13 +17,17 @@ interface DelegationOptions {
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
+/** What is found of a run's receipt where the run is kept on this machine; null where it is not. */
+export type KeptRun = (runId: string) => Promise<Verified | null>;
+
 /** Null where no file was given, and where nothing of it can be read; then why is added to `errors`. */
-export function delegationAnswer(
+export async function delegationAnswer(
   io: CliIo,
   { delegations: file, unit }: DelegationOptions,
   verified: readonly Verified[],
+  keptRun: KeptRun,
   errors: string[],
-): ReceiptVerification['delegations'] {
+): Promise<ReceiptVerification['delegations']> {
   if (file === undefined) return null;
   const bytes = file.includes('\0') ? err('ENOENT') : readRegularFile(resolve(io.cwd(), file), MAX_BYTES);
   const declared = bytes.ok ? declaredIn(file, bytes.value) : err(`${file}: ${whyUnreadable(bytes.error)}`);
@@ -31,7 +35,9 @@ export function delegationAnswer(
     errors.push(`--delegations cannot be read: ${declared.error}`);
     return null;
   }
-  const entries = [...judgeDelegations(declared.value, verified.flatMap(judgedReceipt), unit !== undefined)];
+  const given = verified.flatMap((one) => judgedReceipt(one, true));
+  const kept = await keptAmong(declared.value, given, keptRun);
+  const entries = [...judgeDelegations(declared.value, [...given, ...kept], unit !== undefined)];
   const counted = entries.filter(({ counts }) => counts).length;
   return { file: shownText(file), declared: entries.length, counted, entries };
 }
@@ -41,8 +47,24 @@ const declaredIn = (file: string, bytes: Uint8Array): Result<readonly Declaratio
     ? err(`${file}: it is larger than ${MAX_BYTES / 1024 / 1024} MiB`)
     : readDeclarations(file, bytes);
 
+/** Of the runs that are declared and whose receipt was not given, those that are kept on this machine. */
+async function keptAmong(
+  declared: readonly Declaration[],
+  given: readonly JudgedReceipt[],
+  keptRun: KeptRun,
+): Promise<JudgedReceipt[]> {
+  const known = new Set<string | null>([null, ...given.map(({ runId }) => runId)]);
+  const asked = [...new Set(declared.map(declaredRun))].filter((runId) => !known.has(runId));
+  const kept: JudgedReceipt[] = [];
+  for (const runId of asked) {
+    const verified = runId === null ? null : await keptRun(runId);
+    if (verified !== null) kept.push(...judgedReceipt(verified, false));
+  }
+  return kept;
+}
+
 /** What names no run can be no declaration's receipt. */
-function judgedReceipt({ runId, receipt, checks }: Verified): JudgedReceipt[] {
+function judgedReceipt({ runId, receipt, checks }: Verified, isGiven: boolean): JudgedReceipt[] {
   const failed = checks.filter(({ result }) => result === 'failed').map(({ check }) => check);
-  return runId === null ? [] : [{ runId, receipt, failed }];
+  return runId === null ? [] : [{ runId, isGiven, receipt, failed }];
 }

@@ -76,3 +76,17 @@ export async function planFinder(
   return async (runId) =>
     root.ok && isRunId(runId) ? (await readRunState(runDirectory(root.value, runId))).plan : null;
 }
+
+/** Finds the receipt that is kept of a run, by its whole id; null where none is that can be read. */
+export async function receiptKeeper(
+  io: CliIo,
+  { stateDir }: ChoosingOptions,
+): Promise<(runId: string) => ReceiptSource | null> {
+  const root = await existingStateRoot(io, stateDir);
+  return (runId) => {
+    if (!root.ok || !isRunId(runId)) return null;
+    const { receipt } = runDirectory(root.value, runId);
+    const source = readSource(receipt, receipt);
+    return source.ok ? source.value : null;
+  };
+}

@@ -29,7 +29,7 @@ import { delegationAnswer } from './delegation-answer.ts';
 import { FORMATS, type Format } from './diagnostics.ts';
 import type { CliIo } from './io.ts';
 import { explainBase, explainRepository } from './problems.ts';
-import { planFinder, type ReceiptSource, receiptSource } from './receipt-source.ts';
+import { planFinder, type ReceiptSource, receiptKeeper, receiptSource } from './receipt-source.ts';
 import { verificationGithub, verificationText } from './receipt-verify-words.ts';
 
 interface VerifyOptions {
@@ -104,7 +104,9 @@ async function verify(io: CliIo, wanted: readonly string[], options: VerifyOptio
   }
   const valid = found.flatMap((one) => (isValid(one) && one.receipt !== null ? [one.receipt] : []));
   const commit = await commitAnswer(options, facts, valid, errors);
-  const delegations = delegationAnswer(io, options, found, errors);
+  const keptReceipt = await receiptKeeper(io, options);
+  const keptRun = (runId: string) => verifiedKept(keptReceipt(runId), verifying);
+  const delegations = await delegationAnswer(io, options, found, keptRun, errors);
   const isInvalid =
     receipts.some(({ verdict }) => verdict === 'invalid') ||
     commit?.carries === 'differs' ||
@@ -146,6 +148,13 @@ async function verifiedEntry(
     checks: [...checks],
     error: null,
   };
+}
+
+/** What is found of the receipt that is kept of a run; null where none is. */
+async function verifiedKept(kept: ReceiptSource | null, verifying: Verifying): Promise<Verified | null> {
+  const verified =
+    kept === null ? null : await verifyReceipt(kept.bytes, { ...verifying, require: 'any', units: null });
+  return verified?.ok === true ? verified.value : null;
 }
 
 const noEntry = (name: string, error: string): VerifiedReceipt => ({

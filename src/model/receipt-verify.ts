@@ -86,8 +86,10 @@ const DELEGATION_CODES = [
   'OTHER_SCRIPT',
   'RUN_ID_MISSING',
   'ROLE_MISSING',
-  /** None of the receipts given is that run's. */
+  /** None of the receipts given is that run's, and no such run is kept on this machine. */
   'UNKNOWN_RUN',
+  /** That run is kept on this machine, and a receipt of its unit was given, but not its own. */
+  'RECEIPT_NOT_GIVEN',
   /** The receipt of that run was given, and is not valid. */
   'UNVERIFIED_RECEIPT',
   'OTHER_ROLE',

@@ -23,6 +23,8 @@ export interface Declaration {
 /** A receipt that was judged, and what was found. */
 export interface JudgedReceipt {
   readonly runId: string;
+  /** False: nobody gave it, it is only kept on this machine. Then it says why a declaration is rejected, and no more. */
+  readonly isGiven: boolean;
   /** Null where it is no receipt, although it names a run. */
   readonly receipt: Receipt | null;
   readonly failed: readonly CheckName[];
@@ -48,9 +50,9 @@ export function judgeDelegations(
   unitsGiven: boolean,
 ): readonly JudgedDelegation[] {
   const judging: Judging = { receipts, unitsGiven, counted: new Map() };
-  return declarations.map(({ position, line, column, said }) => {
-    const named = said.ok && isObject(said.value) ? own(said.value, 'run_id') : null;
-    const runId = typeof named === 'string' ? named : null;
+  return declarations.map((declaration) => {
+    const { position, line, column, said } = declaration;
+    const runId = declaredRun(declaration);
     const { code, reason } = said.ok
       ? judge(said.value, judging)
       : rejected('NOT_A_DECLARATION', `it cannot be read: ${said.error}`);
@@ -65,6 +67,12 @@ export function judgeDelegations(
       reason: shownText(reason),
     };
   });
+}
+
+/** The run that it names; null where it names none. */
+export function declaredRun({ said }: Declaration): string | null {
+  const named = said.ok && isObject(said.value) ? own(said.value, 'run_id') : null;
+  return typeof named === 'string' ? named : null;
 }
 
 const rejected = (code: DelegationCode, reason: string): Verdict => ({ code, reason });
@@ -119,10 +127,15 @@ function transportProblem(value: Members): Verdict | null {
 
 /** The one verified receipt of the run. */
 function receiptOfRun(runId: string, { receipts, unitsGiven }: Judging): Receipt | Verdict {
-  const seen = receipts.filter((one) => one.runId === runId);
+  const given = receipts.filter(({ isGiven }) => isGiven);
+  const seen = given.filter((one) => one.runId === runId);
   const [first] = seen;
-  if (first === undefined)
-    return rejected('UNKNOWN_RUN', `run_id ${quoted(runId)} is the run of no receipt given here`);
+  if (first === undefined) {
+    const kept = receipts.find((one) => one.runId === runId);
+    return kept === undefined
+      ? rejected('UNKNOWN_RUN', `run_id ${quoted(runId)} is the run of no receipt given here`)
+      : notGiven(kept, given);
+  }
   const failed = [...new Set(seen.flatMap((one) => one.failed))];
   if (unitsGiven && failed.length === 1 && failed[0] === 'unit')
     return rejected('OTHER_UNIT', 'the unit of that run is none of the packets given with --unit');
@@ -131,6 +144,17 @@ function receiptOfRun(runId: string, { receipts, unitsGiven }: Judging): Receipt
   if (seen.some(({ receipt }) => receipt?.digest !== first.receipt?.digest))
     return rejected('UNVERIFIED_RECEIPT', 'receipts of that run were given that differ from each other');
   return first.receipt;
+}
+
+/** A run can be known and still not count: whoever verifies says by the receipts given which runs are meant. */
+function notGiven({ receipt, failed }: JudgedReceipt, given: readonly JudgedReceipt[]): Verdict {
+  if (receipt === null || failed.length > 0) {
+    const why = `the receipt of that run was not given, and the one kept on this machine is not valid`;
+    return rejected('UNVERIFIED_RECEIPT', `${why} (${failed.join(', ')})`);
+  }
+  return given.some((one) => one.receipt?.unit.digest === receipt.unit.digest)
+    ? rejected('RECEIPT_NOT_GIVEN', 'the receipt of that run was not given here; give it too')
+    : rejected('OTHER_UNIT', `that run was of another unit (${receipt.unit.unit_id}) than the receipts given here`);
 }
 
 function otherWork(value: Members, { role, unit }: Receipt): Verdict | null {

@@ -1,5 +1,5 @@
 /** `receipt verify` holds for what really happened, and finds whatever a forger who can seal anew may say instead. */
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Receipt } from '../../src/model/receipt.ts';
@@ -459,6 +459,29 @@ describe('--delegations', () => {
     const wrongInMore = forged(world, receipt, (draft) => void Object.assign(draft, { exit_code: 5 }));
     const more = await verify(world, wrongInMore, '--unit', other, '--delegations', list);
     expect(more.delegations?.entries[0]?.code).toBe('UNVERIFIED_RECEIPT');
+  });
+
+  test('a run that is kept on this machine, and whose receipt was not given, counts for nothing, and is told why', async () => {
+    const again = (await world.run({ verification: [['true']] })).receipt;
+    const elsewhere = (await world.run({ goal: 'Something else.' })).receipt;
+    const broken = (await world.run({ verification: [['true']] })).receipt;
+    writeFileSync(join(world.state, broken.run_id, 'receipt.json'), JSON.stringify({ ...broken, exit_code: 5 }));
+    const list = [again, elsewhere, broken].map(({ run_id }) => ({ ...good(), run_id }));
+    const { code, delegations } = await declared(JSON.stringify(list));
+    expect([code, delegations?.counted]).toEqual([6, 0]);
+    expect(delegations?.entries.map((entry) => [entry.code, entry.reason])).toEqual([
+      ['RECEIPT_NOT_GIVEN', 'the receipt of that run was not given here; give it too'],
+      ['OTHER_UNIT', 'that run was of another unit (test-unit) than the receipts given here'],
+      ['UNVERIFIED_RECEIPT', expect.stringContaining('the one kept on this machine is not valid (digest')],
+    ]);
+    const both = await verify(
+      world,
+      path,
+      again.run_id,
+      '--delegations',
+      file(world, JSON.stringify(list.slice(0, 1))),
+    );
+    expect([both.code, both.delegations?.counted]).toEqual([0, 1]);
   });
 
   test.each([
