@@ -12,10 +12,9 @@ const KEPT_BYTES = 1024 * 1024;
 const LIMITS = [`raw_output_bytes: ${KEPT_BYTES}`, 'timeout_seconds: 600'];
 const MOST_KILOBYTES = 150 * 1024;
 
-/** Runs the unit and gives the most memory that agent-exec ever had, in kB, and its processor time in seconds. */
-async function measured(world: World): Promise<{ done: Finished; peak: number; seconds: number }> {
+/** Runs the unit and gives the most memory that agent-exec ever had, in kB. */
+async function measured(world: World): Promise<{ done: Finished; peak: number }> {
   let peak = 0;
-  let seconds = 0;
   let looks = 0;
   let timer: NodeJS.Timeout | undefined;
   const done = await world.run(
@@ -25,9 +24,6 @@ async function measured(world: World): Promise<{ done: Finished; peak: number; s
         timer = setInterval(() => {
           try {
             peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? peak);
-            const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-            const [user, system] = fields.split(' ').slice(11, 13).map(Number);
-            seconds = ((user ?? 0) + (system ?? 0)) / 100;
             looks++;
           } catch {
             // It has ended.
@@ -38,7 +34,7 @@ async function measured(world: World): Promise<{ done: Finished; peak: number; s
   );
   clearInterval(timer);
   expect(looks).toBeGreaterThan(10);
-  return { done, peak, seconds };
+  return { done, peak };
 }
 
 describe.skipIf(process.platform !== 'linux')('a flood', () => {
@@ -97,8 +93,6 @@ ${event({ type: 'result', subtype: 'success', is_error: false, result: 'after th
     expect(statSync(log?.path ?? '').size).toBeLessThanOrEqual(KEPT_BYTES);
   });
 
-  /** Seconds of processor for a GB, several times what it takes on a machine at rest. */
-  const MOST_SECONDS = 8;
   test.each(['claude', 'opencode'])('of 300 MB of events that %s prints', { timeout: 300_000 }, async (format) => {
     const words = 'What it says — in "words", and\n more of them. '.repeat(4);
     const event = (text: string): string =>
@@ -120,12 +114,11 @@ ${event({ type: 'result', subtype: 'success', is_error: false, result: 'after th
     const times = Math.ceil(300e6 / statSync(join(world.folder, 'block')).size);
     const print = `i=0; while [ $i -lt ${times} ]; do cat @D@/block; i=$((i+1)); done; cat @D@/end`;
     world.configure({ one: { format, script: `cat >/dev/null; echo more >> src/a.txt; ${print}` } }, LIMITS);
-    const { done, peak, seconds } = await measured(world);
+    const { done, peak } = await measured(world);
     expect(done.code, done.stdout).toBe(0);
     expect(peak).toBeLessThan(MOST_KILOBYTES);
     const [attempt] = done.receipt.attempts;
     expect(attempt).toMatchObject({ state: 'success', reported: { status: 'success', session_id: 'after' } });
     expect(attempt?.summary).toMatch(/THE END$/);
-    expect(seconds / 0.3).toBeLessThan(MOST_SECONDS);
   });
 });
