@@ -35,9 +35,9 @@ export async function delegationAnswer(
     errors.push(`--delegations cannot be read: ${declared.error}`);
     return null;
   }
-  const given = verified.flatMap((one) => judgedReceipt(one, true));
+  const given = verified.flatMap(judgedReceipt);
   const kept = await keptAmong(declared.value, given, keptRun);
-  const entries = [...judgeDelegations(declared.value, [...given, ...kept], unit !== undefined)];
+  const entries = [...judgeDelegations(declared.value, given, kept, unit !== undefined)];
   const counted = entries.filter(({ counts }) => counts).length;
   return { file: shownText(file), declared: entries.length, counted, entries };
 }
@@ -53,18 +53,18 @@ async function keptAmong(
   given: readonly JudgedReceipt[],
   keptRun: KeptRun,
 ): Promise<JudgedReceipt[]> {
-  const known = new Set<string | null>([null, ...given.map(({ runId }) => runId)]);
-  const asked = [...new Set(declared.map(declaredRun))].filter((runId) => !known.has(runId));
+  const asked = new Set(declared.map(declaredRun));
+  for (const { runId } of given) asked.delete(runId);
   const kept: JudgedReceipt[] = [];
   for (const runId of asked) {
     const verified = runId === null ? null : await keptRun(runId);
-    if (verified !== null) kept.push(...judgedReceipt(verified, false));
+    if (verified?.runId === runId) kept.push(...judgedReceipt(verified));
   }
   return kept;
 }
 
 /** What names no run can be no declaration's receipt. */
-function judgedReceipt({ runId, receipt, checks }: Verified, isGiven: boolean): JudgedReceipt[] {
+function judgedReceipt({ runId, receipt, checks }: Verified): JudgedReceipt[] {
   const failed = checks.filter(({ result }) => result === 'failed').map(({ check }) => check);
-  return runId === null ? [] : [{ runId, isGiven, receipt, failed }];
+  return runId === null ? [] : [{ runId, receipt, failed }];
 }

@@ -67,26 +67,26 @@ const TOO_LARGE = `it is larger than ${MAX_BYTES / 1024 / 1024} MiB, and no rece
 const unreadable = (shownAs: string, why: string): Result<never, NoSource> =>
   err({ message: `${shownAs} cannot be read: ${why}`, exitCode: EXIT['invalid-config'] });
 
-/** Finds the plan that a run wrote down before it began, as long as its directory is there. */
-export async function planFinder(
-  io: CliIo,
-  { stateDir }: ChoosingOptions,
-): Promise<(runId: string) => Promise<PlanRecord | null>> {
-  const root = await existingStateRoot(io, stateDir);
-  return async (runId) =>
-    root.ok && isRunId(runId) ? (await readRunState(runDirectory(root.value, runId))).plan : null;
+/** What is kept of a run, by its whole id; null where it is not there, or cannot be read. */
+export interface KeptRuns {
+  /** The plan that it wrote down before it began. */
+  readonly planOf: (runId: string) => Promise<PlanRecord | null>;
+  readonly receiptOf: (runId: string) => ReceiptSource | null;
 }
 
-/** Finds the receipt that is kept of a run, by its whole id; null where none is that can be read. */
-export async function receiptKeeper(
-  io: CliIo,
-  { stateDir }: ChoosingOptions,
-): Promise<(runId: string) => ReceiptSource | null> {
+/** Looks in the state root, as long as the directories of the runs are there. */
+export async function keptRuns(io: CliIo, { stateDir }: ChoosingOptions): Promise<KeptRuns> {
   const root = await existingStateRoot(io, stateDir);
-  return (runId) => {
-    if (!root.ok || !isRunId(runId)) return null;
-    const { receipt } = runDirectory(root.value, runId);
-    const source = readSource(receipt, receipt);
-    return source.ok ? source.value : null;
+  const placeOf = (runId: string) => (root.ok && isRunId(runId) ? runDirectory(root.value, runId) : null);
+  return {
+    planOf: async (runId) => {
+      const place = placeOf(runId);
+      return place === null ? null : (await readRunState(place)).plan;
+    },
+    receiptOf: (runId) => {
+      const place = placeOf(runId);
+      const source = place === null ? null : readSource(place.receipt, place.receipt);
+      return source?.ok === true ? source.value : null;
+    },
   };
 }

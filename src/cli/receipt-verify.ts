@@ -29,7 +29,7 @@ import { delegationAnswer } from './delegation-answer.ts';
 import { FORMATS, type Format } from './diagnostics.ts';
 import type { CliIo } from './io.ts';
 import { explainBase, explainRepository } from './problems.ts';
-import { planFinder, type ReceiptSource, receiptKeeper, receiptSource } from './receipt-source.ts';
+import { keptRuns, type ReceiptSource, receiptSource } from './receipt-source.ts';
 import { verificationGithub, verificationText } from './receipt-verify-words.ts';
 
 interface VerifyOptions {
@@ -86,7 +86,8 @@ async function verify(io: CliIo, wanted: readonly string[], options: VerifyOptio
   const facts = repository.ok ? repository.value : null;
   const errors = repository.ok ? [] : [explainRepository(repository.error).message];
   const units = readUnits(io, options.unit, errors);
-  const verifying: Verifying = { facts, require: options.require, units, planOf: await planFinder(io, options) };
+  const { planOf, receiptOf } = await keptRuns(io, options);
+  const verifying: Verifying = { facts, require: options.require, units, planOf };
 
   const receipts: VerifiedReceipt[] = [];
   const paths = new Map<string, string | null>();
@@ -104,8 +105,7 @@ async function verify(io: CliIo, wanted: readonly string[], options: VerifyOptio
   }
   const valid = found.flatMap((one) => (isValid(one) && one.receipt !== null ? [one.receipt] : []));
   const commit = await commitAnswer(options, facts, valid, errors);
-  const keptReceipt = await receiptKeeper(io, options);
-  const keptRun = (runId: string) => verifiedKept(keptReceipt(runId), verifying);
+  const keptRun = (runId: string) => verifiedKept(receiptOf(runId), verifying);
   const delegations = await delegationAnswer(io, options, found, keptRun, errors);
   const isInvalid =
     receipts.some(({ verdict }) => verdict === 'invalid') ||

@@ -90,7 +90,7 @@ const DELEGATION_CODES = [
   'UNKNOWN_RUN',
   /** That run is kept on this machine, and a receipt of its unit was given, but not its own. */
   'RECEIPT_NOT_GIVEN',
-  /** The receipt of that run was given, and is not valid. */
+  /** The receipt of that run, given or kept on this machine, is not valid. */
   'UNVERIFIED_RECEIPT',
   'OTHER_ROLE',
   'OTHER_UNIT',

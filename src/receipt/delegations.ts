@@ -23,15 +23,15 @@ export interface Declaration {
 /** A receipt that was judged, and what was found. */
 export interface JudgedReceipt {
   readonly runId: string;
-  /** False: nobody gave it, it is only kept on this machine. Then it says why a declaration is rejected, and no more. */
-  readonly isGiven: boolean;
   /** Null where it is no receipt, although it names a run. */
   readonly receipt: Receipt | null;
   readonly failed: readonly CheckName[];
 }
 
 interface Judging {
-  readonly receipts: readonly JudgedReceipt[];
+  readonly given: readonly JudgedReceipt[];
+  /** Receipts that nobody gave, of runs that are on this machine: they say why a declaration is rejected, and no more. */
+  readonly kept: readonly JudgedReceipt[];
   /** Whether the host said which units it means: then a run of none of them is one of another unit. */
   readonly unitsGiven: boolean;
   /** By run, the declaration that has counted it. */
@@ -46,10 +46,11 @@ interface Verdict {
 /** Every declaration with its verdict, in their order. A run counts once. */
 export function judgeDelegations(
   declarations: readonly Declaration[],
-  receipts: readonly JudgedReceipt[],
+  given: readonly JudgedReceipt[],
+  kept: readonly JudgedReceipt[],
   unitsGiven: boolean,
 ): readonly JudgedDelegation[] {
-  const judging: Judging = { receipts, unitsGiven, counted: new Map() };
+  const judging: Judging = { given, kept, unitsGiven, counted: new Map() };
   return declarations.map((declaration) => {
     const { position, line, column, said } = declaration;
     const runId = declaredRun(declaration);
@@ -126,15 +127,14 @@ function transportProblem(value: Members): Verdict | null {
 }
 
 /** The one verified receipt of the run. */
-function receiptOfRun(runId: string, { receipts, unitsGiven }: Judging): Receipt | Verdict {
-  const given = receipts.filter(({ isGiven }) => isGiven);
+function receiptOfRun(runId: string, { given, kept, unitsGiven }: Judging): Receipt | Verdict {
   const seen = given.filter((one) => one.runId === runId);
   const [first] = seen;
   if (first === undefined) {
-    const kept = receipts.find((one) => one.runId === runId);
-    return kept === undefined
+    const known = kept.find((one) => one.runId === runId);
+    return known === undefined
       ? rejected('UNKNOWN_RUN', `run_id ${quoted(runId)} is the run of no receipt given here`)
-      : notGiven(kept, given);
+      : notGiven(known, given);
   }
   const failed = [...new Set(seen.flatMap((one) => one.failed))];
   if (unitsGiven && failed.length === 1 && failed[0] === 'unit')
@@ -149,7 +149,7 @@ function receiptOfRun(runId: string, { receipts, unitsGiven }: Judging): Receipt
 /** A run can be known and still not count: whoever verifies says by the receipts given which runs are meant. */
 function notGiven({ receipt, failed }: JudgedReceipt, given: readonly JudgedReceipt[]): Verdict {
   if (receipt === null || failed.length > 0) {
-    const why = `the receipt of that run was not given, and the one kept on this machine is not valid`;
+    const why = 'the receipt of that run was not given, and the one kept on this machine is not valid';
     return rejected('UNVERIFIED_RECEIPT', `${why} (${failed.join(', ')})`);
   }
   return given.some((one) => one.receipt?.unit.digest === receipt.unit.digest)

@@ -136,6 +136,6 @@ test('law: whatever the text, the answer is null or a sane number, at once', () 
   ]) {
     const started = performance.now();
     retryAfterSeconds(`try again in ${unit.repeat(4096)}`.slice(0, 4096), () => NOW);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(200);
   }
 });

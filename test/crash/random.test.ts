@@ -22,10 +22,10 @@ const SLOW = `${WORKER.replace(/exit 0$/, '')}\nfor i in 1 2 3 4 5; do w src/mor
 
 test(`${CRASHES} times`, { timeout: 90_000 + CRASHES * 6000 }, async () => {
   const outcomes: Record<string, number> = {};
-  const run = (world: World, { missing }: Hold, onStart?: (child: ChildProcess) => void) =>
+  const run = (world: World, { missing }: Hold, onStart: (child: ChildProcess) => void = () => {}) =>
     world.cli(runArgs(world), {
       env: { PATH: missing.length === 0 ? (process.env.PATH ?? '') : world.pathWithout(...missing) },
-      ...(onStart === undefined ? {} : { onStart }),
+      onStart,
     });
   // How long a run takes here and now: moments are chosen within it, however slow the machine is.
   const lengthOf = async (hold: Hold): Promise<number> => {

@@ -229,6 +229,6 @@ describe('fitting', () => {
     const paths = Array.from({ length: 1000 }, (_, i) => `${'é'.repeat(1500)}${i}`);
     const start = performance.now();
     for (const limit of [256, 4096, 65_536]) fitSummary({ ...full, change_count: 1000, changed_paths: paths }, limit);
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(performance.now() - start).toBeLessThan(1500);
   });
 });
