@@ -29,6 +29,12 @@ w() { printf '%s' "$2" > "$1"; printf '%s %s\\n' "$1" "$2" >> @D@/witness; }
 w src/a.txt first; w src/new.txt second; w build.log third
 : > @D@/ready; while ! test -e @D@/go; do sleep 0.02; done`;
 
+/** The controller notes that the worker runs while the worker does, perhaps later than the worker is ready. */
+const workerNoted = (world: World): Promise<void> =>
+  expect
+    .poll(() => readFileSync(journalOf(world, runsOf(world)[0] ?? ''), 'utf8'), { timeout: 20_000 })
+    .toContain('worker-started');
+
 /** A run that is killed while its worker has written and waits. */
 async function killedMidway(
   world: World,
@@ -40,10 +46,10 @@ async function killedMidway(
     {
       env,
       onStart: (child) => {
-        const watcher = watch(world.folder, () => {
+        const watcher = watch(world.folder, async () => {
           if (!existsSync(join(world.folder, 'ready'))) return;
           watcher.close();
-          child.kill('SIGKILL');
+          await workerNoted(world).finally(() => child.kill('SIGKILL'));
         });
       },
     },
@@ -247,10 +253,7 @@ describe('what is left alone', () => {
             if (name !== 'ready') return;
             watcher.close();
             try {
-              // The controller notes that the worker runs while the worker does.
-              await expect
-                .poll(() => readFileSync(journalOf(world, runsOf(world)[0] ?? ''), 'utf8'))
-                .toContain('worker-started');
+              await workerNoted(world);
               const seen = photograph(world.state);
               all = await recover(world);
               told = await recover(world, 'last');
