@@ -86,9 +86,9 @@ const DELEGATION_CODES = [
   'OTHER_SCRIPT',
   'RUN_ID_MISSING',
   'ROLE_MISSING',
-  /** None of the receipts given is that run's, and no such run is kept on this machine. */
+  /** None of the receipts given is that run's, and none that can be read is kept on this machine. */
   'UNKNOWN_RUN',
-  /** That run is kept on this machine, and a receipt of its unit was given, but not its own. */
+  /** That run is kept on this machine and its receipt was not given; what was given is of its unit, or no receipt at all. */
   'RECEIPT_NOT_GIVEN',
   /** The receipt of that run, given or kept on this machine, is not valid. */
   'UNVERIFIED_RECEIPT',

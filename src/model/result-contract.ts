@@ -17,7 +17,7 @@ export interface WorkerResult {
 
 /** One contract: a file with its schema, and a line in model/worker-result.ts. */
 export interface ResultContract {
-  readonly schema: z.ZodType<WorkerResult>;
+  readonly schema: z.ZodType<WorkerResult> & { readonly shape: Readonly<Record<string, unknown>> };
   /** The keys in the words a worker is told, one a line; they say what the schema will accept. */
   readonly keys: string;
   /** What a valid result claims to have changed, to be held against what changed; each claim begins with a path. */

@@ -152,7 +152,8 @@ function notGiven({ receipt, failed }: JudgedReceipt, given: readonly JudgedRece
     const why = 'the receipt of that run was not given, and the one kept on this machine is not valid';
     return rejected('UNVERIFIED_RECEIPT', `${why} (${failed.join(', ')})`);
   }
-  return given.some((one) => one.receipt?.unit.digest === receipt.unit.digest)
+  const units = given.flatMap((one) => (one.receipt === null ? [] : [one.receipt.unit.digest]));
+  return units.length === 0 || units.includes(receipt.unit.digest)
     ? rejected('RECEIPT_NOT_GIVEN', 'the receipt of that run was not given here; give it too')
     : rejected('OTHER_UNIT', `that run was of another unit (${receipt.unit.unit_id}) than the receipts given here`);
 }

@@ -2,10 +2,11 @@
  * Reads a file of declared delegations: what it declares, each with its place. A JSON list, an object with a list
  * `delegations`, one declaration, or JSON Lines. What each says is judged in receipt/; here is only told what stands where.
  */
+
+import { elementsOf, membersOf, rootStart, type Span, syntaxProblemOf } from '../model/json-text.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { readStrictJson, utf8Text } from '../model/strict-json.ts';
 import type { Declaration } from '../receipt/delegations.ts';
-import { elementsOf, membersOf, rootStart, type Span, syntaxProblemOf } from '../unit/json-text.ts';
 import { diagnosticsOf } from '../unit/places.ts';
 
 /** Beyond it nobody has declared anything by hand. */
@@ -85,12 +86,15 @@ function spansIn(file: string, text: string): Read<readonly Span[]> {
   return ok([...elementsOf(text, list.valueSpan.start)]);
 }
 
+/** White space of JSON, and no other: a line with another is no JSON to some readers. */
+const OUTER_SPACE = /^[ \t\r]+|[ \t\r]+$/g;
+
 /** Where the lines of the text that are not blank begin and end. */
 function linesIn(text: string): readonly Span[] {
   const spans: Span[] = [];
   let start = 0;
   for (const line of text.split('\n')) {
-    const said = line.trim();
+    const said = line.replace(OUTER_SPACE, '');
     const from = start + line.indexOf(said);
     if (said !== '') spans.push({ start: from, end: from + said.length });
     start += line.length + 1;

@@ -44,7 +44,8 @@ export async function verifyReceipt(bytes: Uint8Array, verifying: Verifying): Pr
   const data = readStrictJson(text.value);
   if (!data.ok && data.error.kind !== 'duplicate-member') return err(data.error.message);
   const parsed = data.ok ? receiptOf(data.value) : err(data.error.message);
-  if (!parsed.ok) return ok({ runId: namedRun(data), receipt: null, checks: [judged('schema', [parsed.error], '')] });
+  if (!parsed.ok)
+    return ok({ runId: namedRun(text.value), receipt: null, checks: [judged('schema', [parsed.error], '')] });
   const receipt = parsed.value;
   const checks = [
     judged('schema', [], `a receipt of agent-exec ${receipt.tool.version}`),
@@ -62,8 +63,9 @@ export async function verifyReceipt(bytes: Uint8Array, verifying: Verifying): Pr
   return ok({ runId: receipt.run_id, receipt, checks });
 }
 
-function namedRun(data: Result<unknown, unknown>): string | null {
-  const value = data.ok ? data.value : null;
+/** Of a JSON text that is no receipt, were it for a member given twice. */
+function namedRun(text: string): string | null {
+  const value: unknown = JSON.parse(text);
   const isNamed = value !== null && typeof value === 'object' && Object.hasOwn(value, 'run_id');
   return isNamed && 'run_id' in value && typeof value.run_id === 'string' ? value.run_id : null;
 }

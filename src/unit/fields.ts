@@ -3,11 +3,11 @@
  * report every problem, up to a bound. The zod schema of model/unit.ts accepts whatever passes here.
  */
 
+import type { Span } from '../model/json-text.ts';
 import { kindOfJson } from '../model/strict-json.ts';
 import { EXTERNAL_COSTS, MAX_ENTRIES, NETWORKS, UNIT_ID, type Unit } from '../model/unit.ts';
 import { allowedPathProblems } from './allowed-paths.ts';
 import { hasGlobCharacters } from './glob.ts';
-import type { Span } from './json-text.ts';
 import { nearest } from './nearest.ts';
 import { quoted } from './quoted.ts';
 

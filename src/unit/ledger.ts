@@ -5,13 +5,13 @@
  * not JSON may have been the one that counts. Total: no bytes make it throw.
  */
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { membersOf, rootStart, type Span, syntaxProblemOf } from '../model/json-text.ts';
 import { LEDGER_SCHEMA } from '../model/ledger.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import type { Unit } from '../model/unit.ts';
 import { blockerProblems, withBlocker } from './blocker.ts';
 import type { Finding, UnitLimits } from './fields.ts';
 import { decodeText, type FileKind } from './file-text.ts';
-import { membersOf, rootStart, type Span, syntaxProblemOf } from './json-text.ts';
 import { nearest } from './nearest.ts';
 import { readUnitAt } from './packet.ts';
 import { diagnosticsOf } from './places.ts';

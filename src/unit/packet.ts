@@ -4,11 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { elementsOf, membersOf, rootStart, type Span, syntaxProblemOf } from '../model/json-text.ts';
 import { err, ok, type Result } from '../model/result.ts';
 import { type Unit, unit as unitSchema } from '../model/unit.ts';
 import { FIELDS, type Finding, type Given, KEYS, type Place, type Report, type UnitLimits } from './fields.ts';
 import { decodeText, type FileKind } from './file-text.ts';
-import { elementsOf, membersOf, rootStart, type Span, syntaxProblemOf } from './json-text.ts';
 import { nearest } from './nearest.ts';
 import { diagnosticsOf } from './places.ts';
 import { quoted } from './quoted.ts';

@@ -4,36 +4,73 @@
  */
 import { FINAL_TEXT_BYTES } from '../model/adapter.ts';
 import type { WorkerResultEvidence } from '../model/evidence.ts';
+import { syntaxProblemOf } from '../model/json-text.ts';
 import { readStrictJson } from '../model/strict-json.ts';
 import { resultContract } from '../model/worker-result.ts';
 
 /** Characters looked at in all; a text of nothing but opening braces would otherwise cost its square. */
 const BUDGET = 8 * 1024 * 1024;
 
+/** A piece of the text that opens like an object. */
+interface Piece {
+  readonly end: number;
+  readonly isClosed: boolean;
+  /** A key of its own, not of an object within it, is one of the contract's. */
+  readonly isResult: boolean;
+  /** Where the string begins in which the text ends; null where it ends in none. */
+  readonly openString: number | null;
+}
+
+const COLON = /\s*:/y;
+
+/** Whether the string that begins at `start` and ends before `end` is one of the keys, as a reader of JSON decodes it. */
+function isKey(text: string, start: number, end: number, keys: ReadonlySet<string>): boolean {
+  COLON.lastIndex = end;
+  if (end - start > 256 || !COLON.test(text)) return false;
+  try {
+    return keys.has(JSON.parse(text.slice(start, end)));
+  } catch {
+    return false;
+  }
+}
+
 /** Where the object that starts at `start` ends, or where it is clear that it does not. Braces inside strings do not count. */
-function endOfObject(text: string, start: number): { readonly end: number; readonly isClosed: boolean } {
+function pieceAt(text: string, start: number, keys: ReadonlySet<string>): Piece {
   let depth = 0;
-  let inString = false;
+  let string: number | null = null;
+  let isResult = false;
   for (let at = start; at < text.length; at++) {
     const char = text[at];
-    if (inString) {
+    if (string !== null) {
       if (char === '\\') at++;
-      else if (char === '"') inString = false;
+      else if (char === '"') {
+        isResult ||= depth === 1 && isKey(text, string, at + 1, keys);
+        string = null;
+      }
       // No string of JSON holds a line break as it is: a quote of prose ends the search here, not at the end of the text.
-      else if (char === '\n') return { end: at, isClosed: false };
-    } else if (char === '"') inString = true;
+      else if (char === '\n') return { end: at, isClosed: false, isResult, openString: null };
+    } else if (char === '"') string = at;
     else if (char === '{') depth++;
-    else if (char === '}' && --depth === 0) return { end: at + 1, isClosed: true };
+    else if (char === '}' && --depth === 0) return { end: at + 1, isClosed: true, isResult, openString: null };
   }
-  return { end: text.length, isClosed: false };
+  return { end: text.length, isClosed: false, isResult, openString: string };
+}
+
+/** The beginning of a number, a literal, or nothing. */
+const CUT_SHORT = /^[\w.+-]{0,32}$/;
+
+/** Where a piece that is not closed stops being the beginning of an object; the text's end where the text was cut there. */
+function intactUntil(text: string, start: number, { openString }: Piece): number {
+  const problem = syntaxProblemOf(text.slice(start));
+  const until = start + (problem?.at ?? 0);
+  const isCut = openString === null ? CUT_SHORT.test(text.slice(until)) : until >= openString;
+  return isCut ? text.length : until;
 }
 
 /** Where a JSON object with keys, or an empty one, may begin; braces of prose and code mostly look otherwise. */
 const OPENING = /\{(?=\s*["}])/g;
-/** What a result's own key looks like in a piece that is not JSON. */
-const RESULT_KEY = /"STATUS"\s*:/;
-/** Of a piece that never ends, as much is looked at for the key. */
-const HEAD = 4096;
+/** What stands behind these is a value of what they belong to. */
+const BEFORE_A_VALUE = ['[', ':', ','];
 
 interface Found {
   /** The last of the outermost JSON objects that have the key, as it stands in the text. */
@@ -42,29 +79,45 @@ interface Found {
   readonly damagedBehind: string | null;
 }
 
-function lastResultIn(text: string): Found {
+/** Something that was to be a result, and is not JSON or not whole. */
+interface Damage {
+  /** What begins before is part of it. */
+  readonly until: number;
+  /** Nobody can say where it ends: a value behind `until` is part of it too. */
+  readonly isOpen: boolean;
+}
+
+const DAMAGED = 'ends with something that is not JSON where it should hold';
+
+/** A whole result makes up for a damaged one before it; never for one that it may be part of. */
+function lastResultIn(text: string, keys: ReadonlySet<string>): Found {
   let result: string | null = null;
-  let damagedBehind: string | null = null;
+  let damage = null as Damage | null;
   let budget = BUDGET;
   OPENING.lastIndex = 0;
   for (let opening = OPENING.exec(text); opening !== null; opening = OPENING.exec(text)) {
     if (budget <= 0) return { result, damagedBehind: 'holds too many unclosed braces to look for' };
     const { index: at } = opening;
-    const { end, isClosed } = endOfObject(text, at);
+    const piece = pieceAt(text, at, keys);
+    const { end, isClosed, isResult } = piece;
     budget -= end - at;
-    const piece = text.slice(at, end);
-    const value = !isClosed ? null : parsed(piece);
+    const value = isClosed ? parsed(text.slice(at, end)) : null;
     if (value === null) {
-      if (RESULT_KEY.test(text.slice(at, isClosed ? end : at + HEAD)))
-        damagedBehind = 'ends with something that is not JSON where it should hold';
+      const until = isClosed ? end : intactUntil(text, at, piece);
+      // Cut before its keys could tell, it may have been a result all the same.
+      if (!isClosed && until === text.length) return { result, damagedBehind: DAMAGED };
+      if (isResult)
+        damage = { until: Math.max(until, damage?.until ?? 0), isOpen: !isClosed || damage?.isOpen === true };
       continue;
     }
     OPENING.lastIndex = end;
     if (!Object.hasOwn(value, 'STATUS')) continue;
-    result = piece;
-    damagedBehind = null;
+    result = text.slice(at, end);
+    const isValue = BEFORE_A_VALUE.includes(text.slice(0, at).trimEnd().slice(-1));
+    const isPart = damage !== null && (at < damage.until || (damage.isOpen && isValue));
+    if (!isPart) damage = null;
   }
-  return { result, damagedBehind };
+  return { result, damagedBehind: damage === null ? null : DAMAGED };
 }
 
 /** `1e999` is read as infinity, which no record can hold. */
@@ -97,7 +150,8 @@ function missing(contract: string, finalText: string): WorkerResultEvidence {
 /** `contract` null: the role asks for nothing. */
 export function judgeWorkerResult(contract: string | null, finalText: string): WorkerResultEvidence {
   if (contract === null) return { kind: 'not-required' };
-  const { result, damagedBehind } = lastResultIn(finalText);
+  const { schema } = resultContract(contract);
+  const { result, damagedBehind } = lastResultIn(finalText, new Set(Object.keys(schema.shape)));
   if (damagedBehind !== null)
     return { kind: 'unparseable', message: `the worker's last message ${damagedBehind} a ${contract}` };
   if (result === null) return missing(contract, finalText);
@@ -105,7 +159,7 @@ export function judgeWorkerResult(contract: string | null, finalText: string): W
   const read = readStrictJson(result);
   if (!read.ok)
     return { kind: 'invalid', message: `the worker's result is no valid ${contract}: ${read.error.message}` };
-  const judged = resultContract(contract).schema.safeParse(read.value);
+  const judged = schema.safeParse(read.value);
   if (judged.success) return { kind: 'valid', status: judged.data.STATUS, value: judged.data };
   const issues = judged.error.issues.slice(0, 5).map(({ path, message }) => `${path.join('.') || 'result'} ${message}`);
   return { kind: 'invalid', message: `the worker's result is no valid ${contract}: ${issues.join('; ')}` };

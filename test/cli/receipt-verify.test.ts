@@ -484,6 +484,22 @@ describe('--delegations', () => {
     expect([both.code, both.delegations?.counted]).toEqual([0, 1]);
   });
 
+  test('a receipt with a member given twice is that of its run, and not valid; of an unreadable one nothing is known', async () => {
+    const twice = file(world, textOf(path).replace('"role":', '"role":"test","role":'));
+    const list = file(world, JSON.stringify([good()]));
+    const codes = async (given: string) =>
+      (await verify(world, given, '--delegations', list)).delegations?.entries.map(({ code }) => code);
+    expect(await codes(twice)).toEqual(['UNVERIFIED_RECEIPT']);
+    expect(await codes(join(world.folder, 'none.json'))).toEqual(['RECEIPT_NOT_GIVEN']);
+  });
+
+  test.each(['\u00a0', '\ufeff', '\v', '\f', '\u2003'])('%j is no white space of JSON Lines', async (space) => {
+    const { code, delegations } = await declared(`${JSON.stringify({})}\n${space}${JSON.stringify(good())}\n`);
+    expect([code, delegations?.entries[1]?.code]).toEqual([6, 'NOT_A_DECLARATION']);
+    const trailing = await declared(`${JSON.stringify({})}\n \t${JSON.stringify(good())}\t\r\n`);
+    expect(trailing.delegations?.entries[1]?.code).toBe('OK');
+  });
+
   test.each([
     ['not json', 1, 1, /neither JSON nor JSON Lines: a bare word/],
     ['[{"role": "repair",}]', 1, 20, /no comma after the last/],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { elementsOf, membersOf, rootStart, syntaxProblemOf } from '../../src/unit/json-text.ts';
-import { isJson } from './sample.ts';
+import { elementsOf, membersOf, rootStart, syntaxProblemOf } from '../../src/model/json-text.ts';
+import { isJson } from '../unit/sample.ts';
 
 /** JSON texts with one piece cut out, doubled or replaced: near misses, where a scanner goes wrong. */
 const nearJson = fc

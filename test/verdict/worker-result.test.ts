@@ -33,6 +33,9 @@ describe('where the result stands', () => {
     ['the last of two', `${json(BLOCKED)}\n${json(READY)}`],
     ['before an object that is none', `${json(READY)} {"note": 1}`],
     ['behind a torn one', `${json(READY).slice(0, -9)}\n${json(READY)}`],
+    ['behind one torn between values', `{"STATUS":"BLOCKED","CHANGES":["a"]\n${json(READY)}`],
+    ['behind its own form with dots', `I answer with {"STATUS": "READY", ...}: ${json(READY)}`],
+    ['behind its own form, unclosed', `I answer with {"STATUS": and so on.\n${json(READY)}`],
     ['in an object that is no JSON', `{"all": ${json(READY)}, and so on}`],
     ['in a list', `[${json(READY)}]`],
     ['before code with braces', `${json(READY)}\n\`if (x) { y = "STATUS"; }\` and {"STATUS" is a key}`],
@@ -50,6 +53,39 @@ describe('where the result stands', () => {
     ['not JSON', '{"STATUS": READY}', 'unparseable'],
     ['torn behind a whole one', `${json(READY)}\n${json(BLOCKED).slice(0, -5)}`, 'unparseable'],
     ['the last of two is invalid', `${json(READY)}\n{"STATUS":"READY"}`, 'invalid'],
+    [
+      'torn before its key, behind a whole one',
+      `${json(READY)}\n{"ROOT_CAUSE":"CONFIRMED: no","CHANGES":[],"STA`,
+      'unparseable',
+    ],
+    ['torn in its first key, behind a whole one', `${json(READY)}\n{"STATUS`, 'unparseable'],
+    ['torn in an escape', `${json(READY)}\n{"ROOT_CAUSE":"a\\`, 'unparseable'],
+    ['torn in a literal', `${json(READY)}\n{"x":[nul`, 'unparseable'],
+    ['torn before its key', '{"ROOT_CAUSE":"CONFIRMED: no","CHANGES":[],"STA', 'unparseable'],
+    [
+      'its key far from its beginning',
+      `${json(READY)}\n{"ROOT_CAUSE":"${'x'.repeat(5000)}","STATUS":"BLOCKED",}`,
+      'unparseable',
+    ],
+    ['its key escaped', `${json(READY)}\n{"ST\\u0041TUS":"BLOCKED",}`, 'unparseable'],
+    [
+      'a line break in a string before its key',
+      `${json(READY)}\n{"ROOT_CAUSE":"a\nb","STATUS":"BLOCKED"}`,
+      'unparseable',
+    ],
+    ['one in the changes of a torn one', `{"STATUS":"BLOCKED","CHANGES":[${json(READY)}`, 'unparseable'],
+    [
+      'one in the changes of one that is not JSON',
+      `{"STATUS":"BLOCKED",/*c*/"CHANGES":[${json(READY)}]}`,
+      'unparseable',
+    ],
+    ['one in the changes of one that is neither', `{"STATUS":"BLOCKED",/*c*/"CHANGES":[${json(READY)}`, 'unparseable'],
+    [
+      'one behind a line break in a string',
+      `{"STATUS":"BLOCKED","ROOT_CAUSE":"a\nb","CHANGES":[\n${json(READY)}]}`,
+      'unparseable',
+    ],
+    ['a torn one in one that is not JSON', `${json(READY)}\n{"all": {"STATUS":"BLOCKED", and so on}`, 'unparseable'],
     ['too many open braces to look behind', `${'{"'.repeat(100_000)}${json(READY)}`, 'unparseable'],
   ])('%s', (_name, text, kind) => {
     expect(judgeWorkerResult(CONTRACT, text).kind).toBe(kind);
@@ -269,6 +305,18 @@ describe('laws', () => {
         const judged = judgeWorkerResult(name, text.slice(0, at % text.length));
         expect(['missing', 'unparseable']).toContain(judged.kind);
       }),
+    );
+  });
+
+  test('a whole result is never believed before one that was cut, nor within it', () => {
+    const outer = json({ ...BLOCKED, CHANGES: [READY] });
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: outer.length - 1 }), (length) => {
+        const cut = outer.slice(0, length);
+        expect(judgeWorkerResult(CONTRACT, cut).kind).toBe('unparseable');
+        expect(judgeWorkerResult(CONTRACT, `${json(READY)}\n${cut}`).kind).toBe('unparseable');
+      }),
+      { numRuns: 1000 },
     );
   });
 
