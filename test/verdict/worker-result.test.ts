@@ -85,6 +85,11 @@ describe('where the result stands', () => {
       `{"STATUS":"BLOCKED","ROOT_CAUSE":"a\nb","CHANGES":[\n${json(READY)}]}`,
       'unparseable',
     ],
+    [
+      'one in the changes of one that is neither, behind another',
+      `{"STATUS":"BLOCKED","ROOT_CAUSE":"a\nb",{"STATUS":?},"CHANGES":[${json(READY)}`,
+      'unparseable',
+    ],
     ['a torn one in one that is not JSON', `${json(READY)}\n{"all": {"STATUS":"BLOCKED", and so on}`, 'unparseable'],
     ['too many open braces to look behind', `${'{"'.repeat(100_000)}${json(READY)}`, 'unparseable'],
   ])('%s', (_name, text, kind) => {
